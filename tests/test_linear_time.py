@@ -29,8 +29,7 @@ from trueground.types import Choice, JudgeRequest
 from trueground.wings.papers.builders.checks import says, words_without
 from trueground.wings.papers.builders.grounding.sets import text_links, wiki_links
 from trueground.wings.papers.builders.json_reply import read_object
-from trueground.wings.search.cutting import cut
-from trueground.wings.search.documents import read_document
+from trueground.wings.search.documents import Document
 
 SHORT, TIMES = 10_000, 4  # characters
 LONG = 400_000
@@ -170,7 +169,7 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
             path = folder / f"text{ending}"
             path.write_text(text, encoding="utf-8", newline="")
             try:
-                return list(cut(read_document(path), "text", 100, 0))
+                return list(Document.read(path).cut("text", 100, 0))
             except TruegroundError:
                 return None
 
@@ -311,7 +310,7 @@ def test_html_that_never_closes(piece: str, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("<p>Seen.</p>" + piece * 250_000)
     begin = process_time()
-    document = read_document(path)
+    document = Document.read(path)
     assert process_time() - begin < 10  # seconds; many minutes before
     assert document.sections[0].paragraphs[0] == "Seen."
 

@@ -20,11 +20,7 @@ from trueground.benchmarks.datasets import (
     add_dataset,
     all_datasets,
     fetched_names,
-    folder,
     get_dataset,
-    is_fetched,
-    local_files,
-    verify,
 )
 from trueground.benchmarks.fetching import Fetched
 from trueground.errors import InputError, UnreachableError, UsageError, WriteError
@@ -59,7 +55,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub
 
 
 def contents(name: str) -> list[bytes]:
-    return [path.read_bytes() for path in local_files("tiny", name)]
+    return [path.read_bytes() for path in TINY.local_files(name)]
 
 
 def new(fetched: Fetched) -> list[str]:
@@ -69,23 +65,23 @@ def new(fetched: Fetched) -> list[str]:
 def test_nothing_is_there_before_the_first_fetch(hub: LoopbackHub, tmp_path: Path) -> None:
     expected = "not fetched yet: trueground data fetch tiny, or --data PATH"
     with pytest.raises(InputError, match=expected):
-        local_files("tiny", "first")
+        TINY.local_files("first")
     with pytest.raises(InputError, match="not fetched yet"):
-        verify("tiny")
-    assert not is_fetched("tiny")
+        TINY.verify()
+    assert not TINY.is_fetched
     assert fetched_names() == []
     assert not (tmp_path / "home").exists()
-    assert folder("tiny") == tmp_path / "home" / "data" / "tiny"
+    assert TINY.folder == tmp_path / "home" / "data" / "tiny"
 
 
 def test_fetching_records_and_keeps_the_order_of_shards(hub: LoopbackHub) -> None:
     fetched = fetch_data("tiny")
     assert contents("first") == [ONE]
     assert contents("second") == SHARDS
-    assert local_files("tiny", "first")[0].name == "first.parquet"
-    assert local_files("tiny", "second")[10].name == "second-00010-of-00011.parquet"
+    assert TINY.local_files("first")[0].name == "first.parquet"
+    assert TINY.local_files("second")[10].name == "second-00010-of-00011.parquet"
     assert len(new(fetched)) == 12
-    record = json.loads((folder("tiny") / "origin.json").read_bytes())
+    record = json.loads((TINY.folder / "origin.json").read_bytes())
     assert record["dataset"] == "tiny"
     assert record["files"][0] == {
         "file": "first",
@@ -96,18 +92,18 @@ def test_fetching_records_and_keeps_the_order_of_shards(hub: LoopbackHub) -> Non
         "revision": "aaa",
         "path": "data/test-00000-of-00001.parquet",
     }
-    assert [check.problem for check in verify("tiny")] == [None] * 12
+    assert [check.problem for check in TINY.verify()] == [None] * 12
     assert fetched_names() == ["tiny"]
-    assert not list(folder("tiny").glob(".*"))
+    assert not list(TINY.folder.glob(".*"))
 
 
 def test_a_second_fetch_of_intact_files_makes_no_call(hub: LoopbackHub) -> None:
     fetch_data("tiny")
-    record = (folder("tiny") / "origin.json").read_bytes()
+    record = (TINY.folder / "origin.json").read_bytes()
     hub.seen.clear()
     assert new(fetch_data("tiny")) == []
     assert hub.seen == []
-    assert (folder("tiny") / "origin.json").read_bytes() == record
+    assert (TINY.folder / "origin.json").read_bytes() == record
 
 
 def test_a_failure_midway_is_resumed_by_the_next_fetch(
@@ -119,7 +115,7 @@ def test_a_failure_midway_is_resumed_by_the_next_fetch(
     assert contents("first") == [ONE]
     assert [seen.range for seen in hub.of("cdn")][:2] == [None, "bytes=100000-"]
     assert ("first.parquet", len(ONE), len(ONE)) in steps
-    assert {name for name, _, _ in steps} == {p.name for p in folder("tiny").glob("*.parquet")}
+    assert {name for name, _, _ in steps} == {p.name for p in TINY.folder.glob("*.parquet")}
 
 
 def test_what_was_fetched_before_a_failure_is_kept(hub: LoopbackHub) -> None:
@@ -133,14 +129,14 @@ def test_what_was_fetched_before_a_failure_is_kept(hub: LoopbackHub) -> None:
 
 def test_damage_is_found_and_mended_at_the_recorded_revision(hub: LoopbackHub) -> None:
     fetch_data("tiny")
-    paths = local_files("tiny", "second")
+    paths = TINY.local_files("second")
     paths[3].write_bytes(SHARDS[4])
     paths[5].unlink()
-    problems = {check.path: check.problem for check in verify("tiny") if check.problem}
+    problems = {check.path: check.problem for check in TINY.verify() if check.problem}
     assert list(problems) == [paths[3], paths[5]]
     assert "found SHA-256" in (problems[paths[3]] or "")
     with pytest.raises(InputError, match=r"00005.* is gone.*trueground data fetch tiny"):
-        local_files("tiny", "second")
+        TINY.local_files("second")
     assert new(fetch_data("tiny")) == [paths[3].name, paths[5].name]
     assert contents("second") == SHARDS
     assert {s.path for s in hub.of("hub") if "second" in s.path and "api" in s.path} == {
@@ -156,7 +152,7 @@ def test_other_content_under_the_same_revision_is_an_error(
     hub.repos["org/first"].says_checksums = says_checksums
     fetch_data("tiny")
     hub.repos["org/first"].files["data/test-00000-of-00001.parquet"] = os.urandom(len(ONE))
-    (path,) = local_files("tiny", "first")
+    (path,) = TINY.local_files("first")
     path.unlink()
     with pytest.raises(InputError, match=r"found SHA-256 .*revision aaa .*remove .*tiny and fetch"):
         fetch_data("tiny")
@@ -166,12 +162,12 @@ def test_other_content_under_the_same_revision_is_an_error(
 def test_a_new_commit_changes_nothing_until_the_folder_is_removed(hub: LoopbackHub) -> None:
     fetch_data("tiny")
     hub.repos["org/first"].sha = "newer"
-    (path,) = local_files("tiny", "first")
+    (path,) = TINY.local_files("first")
     assert new(fetch_data("tiny")) == []
     path.unlink()
     with pytest.raises(InputError, match="does not exist"):
         fetch_data("tiny")
-    (folder("tiny") / "origin.json").unlink()
+    (TINY.folder / "origin.json").unlink()
     assert fetch_data("tiny").files[0].record.revision == "newer"
 
 
@@ -212,12 +208,12 @@ def test_a_copy_with_local_names(hub: LoopbackHub, tmp_path: Path) -> None:
     assert fetched.missing == ()
     assert fetched.files[0].record.copied_from == str(source / "first.jsonl")
     assert hub.seen == []
-    assert {check.problem for check in verify("tiny")} == {None}
+    assert {check.problem for check in TINY.verify()} == {None}
     # Its own folder is a copy like any other, and the origin replaces a copy.
-    assert fetch_data("tiny", from_path=folder("tiny")).files[0].record.local == "first.jsonl"
+    assert fetch_data("tiny", from_path=TINY.folder).files[0].record.local == "first.jsonl"
     fetch_data("tiny")
     assert contents("first") == [ONE]
-    assert not (folder("tiny") / "first.jsonl").exists()
+    assert not (TINY.folder / "first.jsonl").exists()
 
 
 def test_clones_of_the_repositories(hub: LoopbackHub, tmp_path: Path) -> None:
@@ -241,7 +237,7 @@ def test_clones_of_the_repositories(hub: LoopbackHub, tmp_path: Path) -> None:
 def test_a_single_file(hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = copy_of(tmp_path / "copy", {"second.jsonl.gz": b"x", "other.jsonl": b"y"})
     assert fetch_data("tiny", from_path=source / "second.jsonl.gz").missing == ("first",)
-    assert local_files("tiny", "second")[0].name == "second.jsonl.gz"
+    assert TINY.local_files("second")[0].name == "second.jsonl.gz"
     with pytest.raises(InputError, match=r"other.jsonl holds nothing of tiny; expected .*first\."):
         fetch_data("tiny", from_path=source / "other.jsonl")
     monkeypatch.setitem(DATASETS, "tiny", replace(TINY, files=TINY.files[:1]))
@@ -263,7 +259,7 @@ def test_a_copy_with_gaps_or_doubles_is_told(
 ) -> None:
     with pytest.raises(InputError, match="all shards from -00000-of-N on"):
         fetch_data("tiny", from_path=copy_of(tmp_path / "copy", files))
-    assert not is_fetched("tiny")
+    assert not TINY.is_fetched
 
 
 def test_a_copy_that_is_not_there(hub: LoopbackHub, tmp_path: Path) -> None:
@@ -278,7 +274,7 @@ def test_places_that_cannot_be_written(
     hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = copy_of(tmp_path / "copy", {"first.jsonl": b"x"})
-    (folder("tiny") / "first.jsonl").mkdir(parents=True)
+    (TINY.folder / "first.jsonl").mkdir(parents=True)
     with pytest.raises(WriteError, match="copying"):
         fetch_data("tiny", from_path=source)
     monkeypatch.setenv("TRUEGROUND_HOME", str(source / "first.jsonl"))
@@ -287,11 +283,11 @@ def test_places_that_cannot_be_written(
 
 
 def test_a_record_that_cannot_be_read_is_told(hub: LoopbackHub) -> None:
-    folder("tiny").mkdir(parents=True)
+    TINY.folder.mkdir(parents=True)
     for broken in (b"{", b"[]", b'{"dataset": 3}', b"\xff"):
-        (folder("tiny") / "origin.json").write_bytes(broken)
+        (TINY.folder / "origin.json").write_bytes(broken)
         with pytest.raises(InputError, match=r"origin.json cannot be read.*fetch again"):
-            local_files("tiny", "first")
+            TINY.local_files("first")
 
 
 def test_names_and_modules(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:

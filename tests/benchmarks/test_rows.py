@@ -17,9 +17,6 @@ from trueground.benchmarks.rows import (
     Text,
     Texts,
     named,
-    read_entries,
-    read_row,
-    texts_of,
 )
 from trueground.errors import InputError
 from trueground.records.problems import Problem
@@ -44,16 +41,16 @@ class Small(DataRow):
 
 def read(**change: Any) -> Small:
     row = {"qid": 7, "question": "Who?", **change}
-    return read_row(Small, "a.jsonl, line 1", {k: v for k, v in row.items() if v is not ...})
+    return Small.read("a.jsonl, line 1", {k: v for k, v in row.items() if v is not ...})
 
 
 def test_rows_as_they_are_meant() -> None:
     found = read(id="x", answer="Ann", place="elsewhere", unknown=[1])
     assert (found.place, found.id, found.level) == ("a.jsonl, line 1", "7", "low")
-    assert texts_of(found.answers) == ("Ann",)
-    assert texts_of(read(answers='["a", "b"]').answers) == ("a", "b")  # a cell of a table
+    assert found.answers == ["Ann"]
+    assert read(answers='["a", "b"]').answers == ["a", "b"]  # a cell of a table
     assert read(qid=None, id="x", inner=None).id == "x"
-    assert texts_of(read(answers="[sic]").answers) == ("[sic]",)
+    assert read(answers="[sic]").answers == ["[sic]"]
 
 
 @pytest.mark.parametrize(
@@ -96,21 +93,3 @@ def test_files_are_checked_before_the_first_row(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text("[]")
     with pytest.raises(InputError, match=r"c.json: found no rows for the task x"):
         list(RowFiles(Small, [tmp_path / "c.json"], what="the task x"))
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("[1]", "found no JSON object; expected a JSON object"),
-        ("{}", "found an empty object"),
-        ('{"a": 1, "a": 2}', "found the entry 'a' twice"),
-        ('{"a": 1', "entry 1: found the file ends in the middle"),
-    ],
-)
-def test_entries_of_one_object(tmp_path: Path, text: str, words: str) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match=words):
-        read_entries(path)
-    path.write_bytes(b'\xef\xbb\xbf {"b": [1], "a": {}}')
-    assert list(read_entries(path).items()) == [("b", [1]), ("a", {})]

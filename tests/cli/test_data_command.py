@@ -11,7 +11,7 @@ import typer
 from tests.net.loopback_hub import LoopbackHub, Repo, loopback_hub
 from typer.testing import CliRunner, Result
 
-from trueground.benchmarks.datasets import DATASETS, DataFile, Dataset, folder
+from trueground.benchmarks.datasets import DATASETS, DataFile, Dataset, get_dataset
 from trueground.cli.data import data
 from trueground.errors import InputError
 
@@ -41,7 +41,7 @@ def test_fetch_and_verify(hub: LoopbackHub) -> None:
     assert done.exit_code == 0, done.output
     assert "Licence: CC0-1.0" in done.stderr
     assert "fetched first.parquet  3 bytes  org/first@aaa" in done.stdout
-    assert done.stdout.endswith(f"in {folder('tiny')}\n")
+    assert done.stdout.endswith(f"in {get_dataset('tiny').folder}\n")
     assert "intact  first.parquet" in run("fetch", "tiny").stdout
     for words in (("verify",), ("verify", "tiny")):
         done = run(*words)
@@ -53,7 +53,7 @@ def test_json(hub: LoopbackHub) -> None:
     done = run("fetch", "tiny", "--format", "json", "--quiet")
     assert done.stderr == ""
     shown = json.loads(done.stdout)
-    assert shown["folder"] == str(folder("tiny"))
+    assert shown["folder"] == str(get_dataset("tiny").folder)
     assert [(f["local"], f["revision"], f["new"]) for f in shown["files"]] == [
         ("first.parquet", "aaa", True),
         ("second.parquet", "bbb", True),
@@ -64,7 +64,7 @@ def test_json(hub: LoopbackHub) -> None:
 
 def test_damage_is_shown_and_ends_in_an_error(hub: LoopbackHub) -> None:
     run("fetch", "tiny")
-    (folder("tiny") / "first.parquet").write_bytes(b"two")
+    (get_dataset("tiny").folder / "first.parquet").write_bytes(b"two")
     done = run("verify")
     assert isinstance(done.exception, InputError)
     assert done.exception.exit_code == 2

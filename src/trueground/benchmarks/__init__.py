@@ -23,12 +23,8 @@ if TYPE_CHECKING:
         verify_data as verify_data,
     )
     from trueground.benchmarks.datasets import (
-        PublishedFiles as PublishedFiles,
         all_datasets as all_datasets,
-        all_local_files as all_local_files,
         get_dataset as get_dataset,
-        is_fetched as is_fetched,
-        local_files as local_files,
     )
     from trueground.benchmarks.publications import (
         PublishedScore as PublishedScore,
@@ -38,23 +34,12 @@ if TYPE_CHECKING:
     from trueground.benchmarks.rows import (
         DataRow as DataRow,
         Label as Label,
-        PlacedRows as PlacedRows,
         RowFiles as RowFiles,
         Text as Text,
         Texts as Texts,
-        check_unique as check_unique,
-        list_ids as list_ids,
         named as named,
-        read_entries as read_entries,
-        read_question as read_question,
-        read_row as read_row,
-        texts_of as texts_of,
     )
-    from trueground.benchmarks.statistics import (
-        TaskStatistics as TaskStatistics,
-        count_records as count_records,
-        with_published_numbers as with_published_numbers,
-    )
+    from trueground.benchmarks.statistics import TaskStatistics as TaskStatistics
     from trueground.benchmarks.studies import (
         Delta as Delta,
         Mean as Mean,
@@ -88,12 +73,8 @@ __getattr__, __dir__ = load_lazily(
             "verify_data",
         ),
         "datasets": (
-            "PublishedFiles",
             "all_datasets",
-            "all_local_files",
             "get_dataset",
-            "is_fetched",
-            "local_files",
         ),
         "publications": (
             "PublishedScore",
@@ -103,23 +84,12 @@ __getattr__, __dir__ = load_lazily(
         "rows": (
             "DataRow",
             "Label",
-            "PlacedRows",
             "RowFiles",
             "Text",
             "Texts",
-            "check_unique",
-            "list_ids",
             "named",
-            "read_entries",
-            "read_question",
-            "read_row",
-            "texts_of",
         ),
-        "statistics": (
-            "TaskStatistics",
-            "count_records",
-            "with_published_numbers",
-        ),
+        "statistics": ("TaskStatistics",),
         "studies": (
             "Delta",
             "Mean",

@@ -20,7 +20,7 @@ def fetch_data(
     ] = None,
     progress: Progress = do_nothing,
 ) -> "Fetched":
-    """Bring a dataset's files into `datasets.folder(name)`.
+    """Bring a dataset's files into the folder of the dataset.
 
     From the origin: at the revision of the first fetch, once there was one; what is intact stays.
     From a folder or file on disk: whatever it has of the dataset. InputError: not there, or other
@@ -33,13 +33,13 @@ def fetch_data(
 
 def verify_data(name: str = "") -> "list[tuple[str, FileCheck]]":
     """Every fetched file of a dataset, or of all, with its dataset's name, as read. InputError."""
-    from trueground.benchmarks.datasets import fetched_names, verify
+    from trueground.benchmarks.datasets import fetched_names, get_dataset
     from trueground.errors import InputError
 
     names = [name] if name else fetched_names()
     if not names:
         raise InputError("nothing is fetched yet: trueground data fetch NAME")
-    return [(each, check) for each in names for check in verify(each)]
+    return [(each, check) for each in names for check in get_dataset(each).verify()]
 
 
 def count_data(

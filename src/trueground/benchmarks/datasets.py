@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
-from trueground.benchmarks.base import all_benchmarks
+from trueground.benchmarks.base import BENCHMARKS, Benchmark, all_benchmarks
 from trueground.components import Registry
 from trueground.errors import InputError
 from trueground.files import home
@@ -35,24 +36,6 @@ class DataFile:
     name: str
     repo: str
     pattern: str
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A benchmark's data: `licence` as the publisher states it, `origin_note` for whom it matters.
-
-    `origin_note` says where the data come from and what is known about the format there; `hint`
-    what to do with a copy that is laid out otherwise. `from_only`: the origin is no repository of
-    the Hub; only a copy on disk can be taken in.
-    """
-
-    name: str
-    doc: str
-    licence: str
-    origin_note: str
-    files: tuple[DataFile, ...]
-    hint: str = ""
-    from_only: bool = False
 
 
 class FileRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -84,6 +67,155 @@ class FileCheck:
     problem: str | None
 
 
+@dataclass(frozen=True)
+class Dataset:
+    """A benchmark's data: where they come from, and the files that were fetched.
+
+    Attributes:
+        name: The name by which users fetch the dataset.
+        doc: What it holds, in one line.
+        licence: The licence as the publisher states it.
+        origin_note: Where the data come from, and what is known about the format there.
+        files: The files of the dataset.
+        hint: What to do with a copy that is laid out otherwise.
+        from_only: The origin isn't a repository of the Hub, so only a copy on disk can be taken in.
+        folders: Folders of the publisher's repository with the files, in the order of the search.
+        usual_folder: The one of `folders` to name in error messages.
+        file_hint: What to do instead of naming a file where a folder is expected.
+    """
+
+    name: str
+    doc: str
+    licence: str
+    origin_note: str
+    files: tuple[DataFile, ...]
+    hint: str = ""
+    from_only: bool = False
+    folders: tuple[str, ...] = (".",)
+    usual_folder: str = ""
+    file_hint: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where the fetched files are kept. The folder need not exist."""
+        return home() / "data" / self.name
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether something of the dataset has been fetched."""
+        return (self.folder / ORIGIN).is_file()
+
+    def read_origin(self) -> Origin:
+        """Return the record of the fetched files, which is empty before the first fetch.
+
+        Raises:
+            InputError: The record can't be read.
+        """
+        path = self.folder / ORIGIN
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Origin)
+        except FileNotFoundError:
+            return Origin(dataset=self.name)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{path} cannot be read: {error}. Remove the folder and fetch again: "
+                f"trueground data fetch {self.name}"
+            ) from error
+
+    def local_files(self, file: str) -> list[Path]:
+        """Return the fetched files of a DataFile in their order.
+
+        Only sizes are checked here; `verify` reads the files.
+
+        Args:
+            file: The name of the DataFile.
+
+        Raises:
+            InputError: The files are not fetched, or not whole.
+        """
+        records = [record for record in self.read_origin().files if record.file == file]
+        if not records:
+            raise InputError(
+                f"the data {file!r} of {self.name} are not fetched yet: trueground data fetch "
+                f"{self.name}, or --data PATH"
+            )
+        for record in records:
+            path = self.folder / record.local
+            found = path.stat().st_size if path.is_file() else None
+            if found != record.size:
+                what = "is gone" if found is None else f"has {found:,} bytes"
+                raise InputError(
+                    f"{path} {what}; expected the {record.size:,} bytes that were fetched. Fix it "
+                    f"with: trueground data fetch {self.name}"
+                )
+        return [self.folder / record.local for record in records]
+
+    def all_local_files(self) -> list[Path]:
+        """Return all fetched files, which may be a part of the dataset.
+
+        Raises:
+            InputError: The files are not whole.
+        """
+        have = {record.file for record in self.read_origin().files}
+        names = [file.name for file in self.files if file.name in have]
+        return [path for name in names for path in self.local_files(name)]
+
+    def find_json(self, name: str, data: Path | None) -> Path:
+        """Return the file `name`.json of the user's folder, or the fetched one.
+
+        Args:
+            name: The stem of the file, which is the name of its DataFile.
+            data: The user's folder. None: the fetched files.
+
+        Raises:
+            InputError: The file doesn't exist.
+        """
+        path = self.look_for_json(name, data)
+        if path is not None:
+            return path
+        if data is None:
+            return self.local_files(name)[0]
+        if not data.is_dir():
+            what = "is a file" if data.exists() else "does not exist"
+            hint = f"; {self.file_hint}" if self.file_hint and data.is_file() else ""
+            raise InputError(f"{data} {what}; expected the folder that holds {name}.json{hint}")
+        seen = ", ".join(sorted(path.name for path in data.iterdir())[:6]) or "nothing"
+        raise InputError(
+            f"{data} has no {name}.json; found {seen}. Name the published folder, "
+            f"{self.usual_folder}"
+        )
+
+    def look_for_json(self, name: str, data: Path | None) -> Path | None:
+        """Return the same file as `find_json`, or None if it doesn't exist."""
+        if data is None:
+            fetched = {record.file for record in self.read_origin().files}
+            return self.local_files(name)[0] if name in fetched else None
+        paths = (data / folder / f"{name}.json" for folder in self.folders)
+        return next((path for path in paths if path.is_file()), None)
+
+    def verify(self) -> list[FileCheck]:
+        """Read every fetched file, and compare it with its record.
+
+        Raises:
+            InputError: Nothing is fetched.
+        """
+        records = self.read_origin().files
+        if not records:
+            raise InputError(f"{self.name} is not fetched yet: trueground data fetch {self.name}")
+        return [FileCheck(self.folder / record.local, self.problem(record)) for record in records]
+
+    def problem(self, record: FileRecord) -> str | None:
+        """Return how a local file differs from its record. None if it does not."""
+        try:
+            with (self.folder / record.local).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            return f"{error.strerror or error}"
+        if found != record.sha256:
+            return f"found SHA-256 {found}; expected {record.sha256}"
+        return None
+
+
 DATASETS: Registry[Dataset] = Registry("dataset")
 
 
@@ -94,8 +226,30 @@ def add_dataset(dataset: Dataset) -> Dataset:
 
 
 def all_datasets() -> Registry[Dataset]:
-    """Every dataset by name, those of other packages included."""
-    for benchmark in all_benchmarks().values():
+    """Return every dataset by name, those of other packages included."""
+    _add_declared(all_benchmarks().values())
+    return DATASETS
+
+
+def get_dataset(name: str) -> Dataset:
+    """Return the dataset of that name.
+
+    Raises:
+        UsageError: There is none. The message has similar names.
+    """
+    if name not in DATASETS:
+        _add_declared(BENCHMARKS.values())  # those that are loaded already
+    return DATASETS[name] if name in DATASETS else all_datasets().find(name)
+
+
+def fetched_names() -> list[str]:
+    """Return the names of all datasets of which something has been fetched."""
+    return sorted(path.parent.name for path in (home() / "data").glob(f"*/{ORIGIN}"))
+
+
+def _add_declared(benchmarks: Iterable[Benchmark]) -> None:
+    """Add the datasets that the packages of these benchmarks declare."""
+    for benchmark in benchmarks:
         if not benchmark.package:
             continue
         file = files(benchmark.package) / "data.toml"
@@ -103,127 +257,3 @@ def all_datasets() -> Registry[Dataset]:
             declared = tomllib.loads(file.read_text(encoding="utf-8"))["datasets"]
             for dataset in msgspec.convert(declared, list[Dataset]):
                 DATASETS.setdefault(dataset.name, dataset)
-    return DATASETS
-
-
-def get_dataset(name: str) -> Dataset:
-    """The dataset of that name, or a UsageError with near names."""
-    return DATASETS[name] if name in DATASETS else all_datasets().find(name)
-
-
-def folder(name: str) -> Path:
-    """Where the files of a dataset are kept; it need not exist."""
-    return home() / "data" / name
-
-
-def is_fetched(name: str) -> bool:
-    """Whether something of the dataset has been fetched."""
-    return (folder(name) / ORIGIN).is_file()
-
-
-def fetched_names() -> list[str]:
-    """Names of all datasets of which something has been fetched."""
-    return sorted(path.parent.name for path in (home() / "data").glob(f"*/{ORIGIN}"))
-
-
-def read_origin(name: str) -> Origin:
-    """What is recorded of a dataset's files; empty before the first fetch. InputError."""
-    path = folder(name) / ORIGIN
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Origin)
-    except FileNotFoundError:
-        return Origin(dataset=name)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read: {error}. Remove the folder and fetch again: "
-            f"trueground data fetch {name}"
-        ) from error
-
-
-def local_files(name: str, file: str) -> list[Path]:
-    """The fetched files of a DataFile in their order. InputError: not fetched, or not whole.
-
-    Sizes are checked here; `verify` reads the files.
-    """
-    records = [record for record in read_origin(name).files if record.file == file]
-    if not records:
-        raise InputError(
-            f"the data {file!r} of {name} are not fetched yet: trueground data fetch {name}, or "
-            "--data PATH"
-        )
-    for record in records:
-        path = folder(name) / record.local
-        found = path.stat().st_size if path.is_file() else None
-        if found != record.size:
-            what = "is gone" if found is None else f"has {found:,} bytes"
-            raise InputError(
-                f"{path} {what}; expected the {record.size:,} bytes that were fetched. Fix it "
-                f"with: trueground data fetch {name}"
-            )
-    return [folder(name) / record.local for record in records]
-
-
-def all_local_files(name: str) -> list[Path]:
-    """What was fetched of a dataset, which may be a part of it. InputError: not whole."""
-    have = {record.file for record in read_origin(name).files}
-    files = [file.name for file in get_dataset(name).files if file.name in have]
-    return [path for file in files for path in local_files(name, file)]
-
-
-def verify(name: str) -> list[FileCheck]:
-    """Read every fetched file and compare it with the record. InputError: nothing is fetched."""
-    get_dataset(name)
-    records = read_origin(name).files
-    if not records:
-        raise InputError(f"{name} is not fetched yet: trueground data fetch {name}")
-    return [FileCheck(folder(name) / record.local, problem(name, record)) for record in records]
-
-
-def problem(name: str, record: FileRecord) -> str | None:
-    """How a local file differs from its record; None if it does not."""
-    try:
-        with (folder(name) / record.local).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        return f"{error.strerror or error}"
-    if found != record.sha256:
-        return f"found SHA-256 {found}; expected {record.sha256}"
-    return None
-
-
-@dataclass(frozen=True)
-class PublishedFiles:
-    """The JSON files of one dataset.
-
-    `folders` are those of the publisher's repository that hold them, looked into in this order;
-    `usual` is the one to name. `instead` is told to who names a file in place of a folder.
-    """
-
-    dataset: str
-    folders: tuple[str, ...]
-    usual: str
-    instead: str = ""
-
-    def find(self, name: str, data: Path | None) -> Path:
-        """The file `name`.json in the folder, or the fetched one. InputError: there is none."""
-        path = self.look_for(name, data)
-        if path is not None:
-            return path
-        if data is None:
-            return local_files(self.dataset, name)[0]
-        if not data.is_dir():
-            what = "is a file" if data.exists() else "does not exist"
-            hint = f"; {self.instead}" if self.instead and data.is_file() else ""
-            raise InputError(f"{data} {what}; expected the folder that holds {name}.json{hint}")
-        seen = ", ".join(sorted(path.name for path in data.iterdir())[:6]) or "nothing"
-        raise InputError(
-            f"{data} has no {name}.json; found {seen}. Name the published folder, {self.usual}"
-        )
-
-    def look_for(self, name: str, data: Path | None) -> Path | None:
-        """The same, or None where there is none."""
-        if data is None:
-            known = {record.file for record in read_origin(self.dataset).files}
-            return local_files(self.dataset, name)[0] if name in known else None
-        paths = (data / folder / f"{name}.json" for folder in self.folders)
-        return next((path for path in paths if path.is_file()), None)

@@ -19,10 +19,7 @@ from trueground.benchmarks.datasets import (
     DataFile,
     Dataset,
     FileRecord,
-    folder,
     get_dataset,
-    problem,
-    read_origin,
 )
 from trueground.errors import InputError, UsageError, WriteError
 from trueground.files import StateFile, write_atomically
@@ -58,7 +55,7 @@ def fetch(name: str, from_path: Path | None, progress: Progress) -> Fetched:
     if dataset.from_only and from_path is None:
         raise UsageError(f"{name}: {dataset.origin_note}. trueground data fetch {name} --from PATH")
     copies = None if from_path is None else find_copies(from_path, dataset)
-    place = folder(name)
+    place = dataset.folder
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -70,25 +67,25 @@ def fetch(name: str, from_path: Path | None, progress: Progress) -> Fetched:
     missing = []
     for data_file in dataset.files:
         if copies is None:
-            found = _wait_for(_from_hub(name, data_file, progress))
+            found = _wait_for(_from_hub(dataset, data_file, progress))
         elif data_file.name in copies:
-            found = _from_disk(name, data_file, copies[data_file.name], progress)
+            found = _from_disk(dataset, data_file, copies[data_file.name], progress)
         else:
             missing.append(data_file.name)
             continue
-        _record(name, data_file.name, [file.record for file in found])
+        _record(dataset, data_file.name, [file.record for file in found])
         files += found
-    return Fetched(name, folder(name), tuple(files), tuple(missing))
+    return Fetched(name, dataset.folder, tuple(files), tuple(missing))
 
 
-async def _from_hub(name: str, data_file: DataFile, report: Progress) -> list[FetchedFile]:
+async def _from_hub(dataset: Dataset, data_file: DataFile, report: Progress) -> list[FetchedFile]:
     """The files of one DataFile from their repository; no call is made if all are intact."""
     before = {
         record.path: record
-        for record in read_origin(name).files
+        for record in dataset.read_origin().files
         if (record.file, record.repo) == (data_file.name, data_file.repo)
     }
-    intact = {path for path, record in before.items() if problem(name, record) is None}
+    intact = {path for path, record in before.items() if dataset.problem(record) is None}
     if before and len(intact) == len(before):
         return [FetchedFile(record, new=False) for record in before.values()]
     revision = next((r.revision for r in before.values() if r.revision), "main")
@@ -107,7 +104,7 @@ async def _from_hub(name: str, data_file: DataFile, report: Progress) -> list[Fe
         if old is not None and file.path in intact:
             found.append(FetchedFile(old, new=False))
             continue
-        target = folder(name) / locals_[file.path]
+        target = dataset.folder / locals_[file.path]
         size, sha256 = await _download(file, target, old, report)
         record = FileRecord(
             file=data_file.name,
@@ -144,12 +141,12 @@ async def _download(
 
 
 def _from_disk(
-    name: str, data_file: DataFile, sources: list[Path], report: Progress
+    dataset: Dataset, data_file: DataFile, sources: list[Path], report: Progress
 ) -> list[FetchedFile]:
     locals_ = _local_names(data_file.name, [str(source) for source in sources])
     found = []
     for source in sources:
-        target = folder(name) / locals_[str(source)]
+        target = dataset.folder / locals_[str(source)]
         size, sha256 = copy_in(source, target, partial(report, target.name))
         record = FileRecord(
             file=data_file.name,
@@ -173,19 +170,19 @@ def _local_names(stem: str, paths: list[str]) -> dict[str, str]:
     return names
 
 
-def _record(name: str, file: str, records: list[FileRecord]) -> None:
+def _record(dataset: Dataset, file: str, records: list[FileRecord]) -> None:
     """Write down the files of one DataFile, and remove those that it had before. WriteError."""
-    origin = read_origin(name)
+    origin = dataset.read_origin()
     former = [record for record in origin.files if record.file == file]
     if former == records:
         return
     origin.files = [record for record in origin.files if record.file != file] + records
     origin.fetched = datetime.now(UTC).isoformat(timespec="seconds")
-    path = folder(name) / ORIGIN
+    path = dataset.folder / ORIGIN
     try:
         StateFile(path).write(origin)
         for gone in {record.local for record in former} - {record.local for record in origin.files}:
-            (folder(name) / gone).unlink(missing_ok=True)
+            (dataset.folder / gone).unlink(missing_ok=True)
     except OSError as error:
         raise WriteError(
             f"writing {path} failed: {error.strerror or error}. Make room, then fetch again"

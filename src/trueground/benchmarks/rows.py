@@ -15,7 +15,7 @@ Problem(field, found, expected).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from typing import (
     Generic,
     NamedTuple,
     Protocol,
+    Self,
     TypeVar,
     Union,
     get_args,
@@ -37,27 +38,56 @@ import msgspec
 from msgspec import Meta
 
 from trueground.errors import InputError
-from trueground.records import DataPath, Problem, describe, to_record
-from trueground.types import Record
+from trueground.records import DataPath, Problem, describe
 
-PlacedRows = Iterable[tuple[str, dict[str, Any]]]
 Text = Annotated[str, Meta(pattern=r"\S", description="a str that is not blank")]
 # An int is read as text.
 _LABEL = "a str or an int"
 Label = Annotated[str, Meta(pattern=r"\S", description=_LABEL)]
-Texts = Annotated[
-    Annotated[list[Text], Meta(min_length=1)] | Text, Meta(description="a list of str, or one str")
-]
+# One text is read as a list of one.
+_TEXTS = "a list of str, or one str"
+Texts = Annotated[list[Text], Meta(min_length=1, description=_TEXTS)]
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 _WORDS = {"str": "a str", "int": "an int", "bool": "true or false", "array": "a list"}
-# What is said of an answer that another model gave.
-_OF_ANSWERS = ("response", "response_facts", "model", "human", "failure")
 
 
 class DataRow(msgspec.Struct, kw_only=True):
-    """A row of a file; `place` is where it stands, such as `a.jsonl, line 3`."""
+    """A row of a file.
+
+    Attributes:
+        place: Where the row is, such as `a.jsonl, line 3`.
+    """
 
     place: str
+
+    @classmethod
+    def read(cls, place: str, row: Mapping[str, Any], hint: str = "") -> Self:
+        """Return a row of this type. Unknown fields are skipped.
+
+        Args:
+            place: Where the row is.
+            row: The fields of the row.
+            hint: Text behind every error message.
+
+        Raises:
+            InputError: A field is missing or wrong.
+        """
+        fields = _fields(cls)
+        found: dict[str, Any] = {"place": place}
+        for field in fields.values():
+            value = next((row[n] for n in field.names if row.get(n) is not None), None)
+            if value is not None:
+                found[field.name] = field.normalize(value)
+        try:
+            return msgspec.convert(found, cls)
+        except Problem as raised:
+            problem = raised
+        except msgspec.ValidationError as error:
+            problem = _explain(fields, found, row, str(error))
+        known = found.get("id")
+        if isinstance(known, str) and problem.field not in fields["id"].names:
+            place = f"{place} (id {known!r})"
+        raise InputError(f"{problem.message(place)}{hint}") from None
 
 
 class _Named(Protocol):
@@ -75,11 +105,6 @@ N = TypeVar("N", bound=_Named)
 def named(*names: str) -> Meta:
     """For a field's annotation: the names under which it may stand; the first that is there."""
     return Meta(extra={"names": names})
-
-
-def texts_of(texts: list[str] | str) -> tuple[str, ...]:
-    """What a field of `Texts` holds, as a list."""
-    return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
 class RowFiles(Generic[R]):
@@ -104,7 +129,7 @@ class RowFiles(Generic[R]):
     def check(self) -> Iterator[R]:
         """The rows while they are checked, for callers with a check of their own."""
         count, rows = 0, self._read()
-        for row in check_unique(rows) if "id" in _fields(self._kind) else rows:
+        for row in self.check_unique(rows) if "id" in _fields(self._kind) else rows:
             count += 1
             yield row
         if not count:
@@ -115,63 +140,24 @@ class RowFiles(Generic[R]):
     def _read(self) -> Iterator[Any]:
         for file in self.files:
             for place, row in DataPath(file).rows():
-                yield read_row(self._kind, place, row, self._hint)
+                yield self._kind.read(place, row, self._hint)
 
+    @staticmethod
+    def check_unique(rows: Iterable[N]) -> Iterator[N]:
+        """Yield rows, or what was made of them, as they come.
 
-def read_row(kind: type[R], place: str, row: dict[str, Any], hint: str = "") -> R:
-    """One row. InputError: a field that is missing or wrong. Unknown fields are passed over."""
-    fields = _fields(kind)
-    found: dict[str, Any] = {"place": place}
-    for field in fields.values():
-        for name in field.names:
-            value = row.get(name)
-            if value is not None:
-                break
-        else:
-            continue
-        given = type(value)
-        if field.lists and given is str and value.lstrip().startswith("["):
-            with suppress(msgspec.MsgspecError):  # a cell of a table may hold a list as JSON
-                value = msgspec.json.decode(value)
-        elif field.label and given is int:
-            value = str(value)
-        found[field.name] = value
-    try:
-        return msgspec.convert(found, kind)
-    except Problem as problem:
-        told = problem
-    except msgspec.ValidationError as error:
-        told = _explain(fields, found, row, str(error))
-    known = found.get("id")
-    if isinstance(known, str) and told.field not in fields["id"].names:
-        place = f"{place} (id {known!r})"
-    raise InputError(f"{told.message(place)}{hint}") from None
-
-
-def read_question(place: str, row: dict[str, Any], number: int, *without: str) -> Record:
-    """A user's own question as a record without a response; `without` are fields to pass over.
-
-    `number` is the id of a row that has none. InputError.
-    """
-    skipped = (*_OF_ANSWERS, *without)
-    asked = {name: value for name, value in row.items() if name not in skipped}
-    try:
-        return to_record({**asked, "response": ""}, None, number)
-    except Problem as problem:
-        raise InputError(problem.message(place)) from None
-
-
-def check_unique(rows: Iterable[N]) -> Iterator[N]:
-    """The rows as they come. InputError: an id that occurs a second time."""
-    first: dict[str, str] = {}
-    for row in rows:
-        if row.id in first:
-            raise InputError(
-                f"{row.place} (id {row.id!r}): found this id a second time, first in "
-                f"{first[row.id]}; expected ids that are unique"
-            )
-        first[row.id] = row.place
-        yield row
+        Raises:
+            InputError: An id occurs a second time.
+        """
+        first: dict[str, str] = {}
+        for row in rows:
+            if row.id in first:
+                raise InputError(
+                    f"{row.place} (id {row.id!r}): found this id a second time, first in "
+                    f"{first[row.id]}; expected ids that are unique"
+                )
+            first[row.id] = row.place
+            yield row
 
 
 class _Field(NamedTuple):
@@ -182,6 +168,19 @@ class _Field(NamedTuple):
     names: tuple[str, ...]
     lists: bool
     label: bool
+    texts: bool
+
+    def normalize(self, value: Any) -> Any:
+        """Return a value in the type of the field, if a file may have it in another one."""
+        given = type(value)
+        if self.lists and given is str and value.lstrip().startswith("["):
+            with suppress(msgspec.MsgspecError):  # a cell of a table may hold a list as JSON
+                value = msgspec.json.decode(value)
+        if self.label and given is int:
+            return str(value)
+        if self.texts and isinstance(value, str) and value.strip():
+            return [value]
+        return value
 
 
 @cache
@@ -192,12 +191,12 @@ def _fields(kind: type[DataRow]) -> dict[str, _Field]:
         metas = [one for one in getattr(hints[name], "__metadata__", ()) if isinstance(one, Meta)]
         names = next((one.extra["names"] for one in metas if one.extra), (name,))
         lists, label = _element(hints[name]) is not None, _expected(hints[name]) == _LABEL
-        found[name] = _Field(name, hints[name], names, lists, label)
+        found[name] = _Field(name, hints[name], names, lists, label, _is_texts(hints[name]))
     return found
 
 
 def _explain(
-    fields: dict[str, _Field], found: dict[str, Any], row: dict[str, Any], message: str
+    fields: dict[str, _Field], found: dict[str, Any], row: Mapping[str, Any], message: str
 ) -> Problem:
     """The Problem behind msgspec's message: the field as the file names it, value, expectation."""
     words, _, where = message.partition(" - at `$")
@@ -222,6 +221,8 @@ def _explain(
         expected = _expected(type_) or expected
     if missing:
         return Problem(f"{path}.{missing[1]}", f"no such field in {describe(value)}", "a value")
+    if not expected and field.texts:
+        expected = _TEXTS
     if not expected:
         types = re.search(r"Expected `([\w |]+)`", words)
         wanted = [one for one in types[1].split(" | ") if one != "null"] if types else []
@@ -236,6 +237,14 @@ def _expected(type_: Any) -> str:
     if not any(one.description for one in metas) and get_origin(type_) in (Union, UnionType):
         return _expected(inner[0]) if len(inner) == 1 else ""
     return next((one.description for one in reversed(metas) if one.description), "")
+
+
+def _is_texts(type_: Any) -> bool:
+    """Return whether a type is `Texts`, or `Texts` with other alternatives."""
+    return _expected(type_) == _TEXTS or any(
+        get_origin(each) in (Annotated, Union, UnionType) and _is_texts(each)
+        for each in get_args(type_)
+    )
 
 
 def _members(type_: Any) -> Iterator[Any]:
@@ -260,29 +269,3 @@ def _member(type_: Any, name: str) -> Any:
         if name in getattr(one, "__struct_fields__", ()):
             return hints_of(one, include_extras=True)[name]
     return None
-
-
-def list_ids(ids: Sequence[str], most: int = 5) -> str:
-    """The first of these ids, for a sentence."""
-    return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")
-
-
-def read_entries(
-    path: Path, expected: str = "a JSON object with an entry a question"
-) -> dict[str, Any]:
-    """The members of the one JSON object that a file holds, in their order.
-
-    InputError: unreadable, no object or an empty one, an entry twice.
-    """
-    found: dict[str, Any] = {}
-    DataPath(path).require_readable()
-    with DataPath(path).open() as stream:
-        if stream.peek(1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{":
-            raise InputError(f"{path}: found no JSON object; expected {expected}")
-        for key, value in stream.members():
-            if key in found:
-                raise InputError(f"{path}: found the entry {key!r} twice; expected it once")
-            found[key] = value
-    if not found:
-        raise InputError(f"{path}: found an empty object; expected {expected}")
-    return found

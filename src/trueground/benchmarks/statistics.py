@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
 from trueground.benchmarks.base import Sources, all_benchmarks, get_benchmark, load_function
 from trueground.benchmarks.publications import published
-from trueground.errors import unknown_name
+from trueground.errors import UsageError
 from trueground.records import field_text
 from trueground.types import Record
 
@@ -54,6 +54,50 @@ class TaskStatistics:
     shares: dict[str, float] = field(default_factory=dict)
     published: dict[str, float] = field(default_factory=dict)
 
+    @classmethod
+    def of_records(
+        cls, name: str, records: Iterable[Record], by: Sequence[str] = ()
+    ) -> TaskStatistics:
+        """Return the numbers of records without responses.
+
+        Args:
+            name: The task or file.
+            records: The records, which are read once.
+            by: The fields of their shares.
+        """
+        n, totals, having = 0, Counter[str](), Counter[str]()
+        parts, groups = Counter[str](), set[str]()
+        for record in records:
+            n += 1
+            groups |= set() if record.group is None else {record.group}
+            for mean, measure in _MEANS.items():
+                values = measure(record)
+                totals[mean] += sum(values)  # type: ignore[assignment]
+                having[mean] += len(values)
+            for path in by:
+                if (value := field_text(record, path)) is not None:
+                    parts[f"{path.removeprefix('meta.')}={value}"] += 1
+        return cls(
+            name,
+            {"questions": n} | ({"groups": len(groups)} if groups else {}),
+            means={mean: totals[mean] / having[mean] for mean in _MEANS if having[mean]},
+            shares={part: count / n for part, count in sorted(parts.items())},
+        )
+
+    def with_published(self, benchmark: str, task: str) -> TaskStatistics:
+        """Return the statistics with the paper's numbers of the same names."""
+        counted = {*self.counts, *self.means, *self.shares}
+        printed = {
+            number.name: number.value
+            for table in published(benchmark)
+            for number in table.numbers
+            if number.task in ("", task)
+        }
+        if (millions := printed.get("passages_in_millions")) is not None:
+            printed["passages"] = millions * 1_000_000
+        known = {name: value for name, value in printed.items() if name in counted}
+        return replace(self, published=known)
+
 
 def count_questions(name: str, data: Path | None, corpus: Path | None) -> list[TaskStatistics]:
     """As `benchmarks.count_data`."""
@@ -66,7 +110,7 @@ def count_questions(name: str, data: Path | None, corpus: Path | None) -> list[T
         if candidate.count is not None:
             counted: list[TaskStatistics] = load_function(candidate.count)(name, data, corpus)
             return counted
-    raise unknown_name("benchmark", name, known)
+    raise UsageError.unknown_name("benchmark", name, known)
 
 
 def benchmark_statistics(name: str, data: Path | None) -> list[TaskStatistics]:
@@ -74,53 +118,11 @@ def benchmark_statistics(name: str, data: Path | None) -> list[TaskStatistics]:
     bare, slash, task = name.partition("/")
     benchmark = get_benchmark(bare)
     if slash and task not in benchmark.tasks:
-        raise unknown_name(f"task of {bare}", task, benchmark.tasks)
+        raise UsageError.unknown_name(f"task of {bare}", task, benchmark.tasks)
     found = []
     for one in (task,) if slash else benchmark.default_tasks:
         prepared = benchmark.prepare(one, {}, Sources(data=data))
         records = (question.record for question in prepared.questions())
-        counted = count_records(f"{bare}/{one}", records, prepared.by)
-        found.append(with_published_numbers(counted, bare, one))
+        counted = TaskStatistics.of_records(f"{bare}/{one}", records, prepared.by)
+        found.append(counted.with_published(bare, one))
     return found
-
-
-def count_records(name: str, records: Iterable[Record], by: Sequence[str] = ()) -> TaskStatistics:
-    """Return the numbers of records without responses; `by` are the fields of their shares."""
-    n, totals, having = 0, Counter[str](), Counter[str]()
-    parts, groups = Counter[str](), set[str]()
-    for record in records:
-        n += 1
-        groups |= set() if record.group is None else {record.group}
-        for mean, measure in _MEANS.items():
-            values = measure(record)
-            totals[mean] += sum(values)  # type: ignore[assignment]
-            having[mean] += len(values)
-        for one in by:
-            if (value := field_text(record, one)) is not None:
-                parts[f"{one.removeprefix('meta.')}={value}"] += 1
-    return TaskStatistics(
-        name,
-        {"questions": n} | ({"groups": len(groups)} if groups else {}),
-        means={mean: totals[mean] / having[mean] for mean in _MEANS if having[mean]},
-        shares={part: count / n for part, count in sorted(parts.items())},
-    )
-
-
-def with_published_numbers(counted: TaskStatistics, benchmark: str, task: str) -> TaskStatistics:
-    """Return the statistics with the paper's numbers of the same names."""
-    ours = {*counted.counts, *counted.means, *counted.shares}
-    told = {
-        number.name: number.value
-        for table in published(benchmark)
-        for number in table.numbers
-        if number.task in ("", task)
-    }
-    if (millions := told.get("passages_in_millions")) is not None:
-        told["passages"] = millions * 1_000_000
-    return TaskStatistics(
-        counted.name,
-        counted.counts,
-        counted.means,
-        counted.shares,
-        {name: value for name, value in told.items() if name in ours},
-    )

@@ -10,7 +10,7 @@ import typer
 from trueground.cli._options import takes
 from trueground.cli._output import Screen
 from trueground.components import EntryPoint
-from trueground.errors import unknown_name
+from trueground.errors import UsageError
 
 if TYPE_CHECKING:
     from trueground.reports import Table
@@ -56,7 +56,7 @@ def list_(
 
     kinds = _kinds()
     if kind and kind not in kinds:
-        raise unknown_name("kind of thing to list", kind, kinds)
+        raise UsageError.unknown_name("kind of thing to list", kind, kinds)
     listed = {name: _entries(name) for name in ([kind] if kind else kinds)}
     blocks = [Part("" if kind else f"{name}:", [_tabulate(listed[name])]) for name in listed]
     screen.show_page(listed[kind] if kind else listed, lambda: blocks)
@@ -142,14 +142,14 @@ def _entries(kind: str) -> list[dict[str, Any]]:
             for b in all_benchmarks().values()
         ]
     if kind == "datasets":
-        from trueground.benchmarks import all_datasets, is_fetched
+        from trueground.benchmarks import all_datasets
 
         return [
             {
                 "name": d.name,
                 "doc": d.doc,
                 "licence": d.licence,
-                "fetched": is_fetched(d.name),
+                "fetched": d.is_fetched,
                 "from_only": d.from_only,
             }
             for d in all_datasets().values()

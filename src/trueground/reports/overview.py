@@ -8,15 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from trueground.components import ResultKey
-from trueground.errors import spoken
+from trueground.errors import user_messages
 from trueground.reports.blocks import COLUMNS, Block, Head, Part, Row, Table, Text
 from trueground.reports.page import Page
-from trueground.reports.sentences import (
-    corrected_rates,
-    has_verdicts,
-    opening,
-    trust_sentence,
-)
+from trueground.reports.sentences import corrected_rates, has_verdicts, opening, trust_sentence
 from trueground.reports.text import clip, wrap
 from trueground.runs import REPORT, Summary, WorstItem, worst_metrics, worst_order
 from trueground.text import NO_VALUE, number, one_line, several
@@ -319,7 +314,7 @@ def summary_page(summary: Mapping[str, Any]) -> Page:
     sentences = [opening(summary), *corrected_rates(summary)]
     if has_verdicts(summary):
         sentences.append(trust_sentence(summary["verdicts"]))
-    paragraphs = [spoken(sentence) for sentence in sentences if sentence]
+    paragraphs = [user_messages.word(sentence) for sentence in sentences if sentence]
     n_lines = len(wrap("\n".join(paragraphs)).split("\n")) + 5
     n_rows = max(_MIN_ROWS, min(_MAX_ROWS, _MAX_LINES - n_lines))
     metrics = summary["metrics"]

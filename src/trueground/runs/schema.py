@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import msgspec
 
 from trueground.components import ResultKey
-from trueground.errors import unknown_name
+from trueground.errors import UsageError
 from trueground.judges import FitFigures
 from trueground.metrics import AnswerVerdict
 from trueground.types import PromptFile, Usage
@@ -251,7 +251,7 @@ class Verdicts(
         )
         share = dict(zip(AnswerVerdict.NAMES, shares, strict=True)).get(name)
         if share is None:
-            raise KeyError(str(unknown_name("verdict", name, AnswerVerdict.NAMES)))
+            raise KeyError(str(UsageError.unknown_name("verdict", name, AnswerVerdict.NAMES)))
         return share
 
     def keys(self) -> tuple[str, ...]:
@@ -431,7 +431,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         declared = resolve_alias(name)
         keys = ResultKey.find(name, self.metrics) or ResultKey.find(declared, self.metrics)
         if len(keys) != 1:
-            raise KeyError(str(unknown_name("metric of this run", name, self.metrics)))
+            raise KeyError(str(UsageError.unknown_name("metric of this run", name, self.metrics)))
         return self.metrics[keys[0]]
 
     def __iter__(self) -> Iterator[str]:

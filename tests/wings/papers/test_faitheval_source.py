@@ -18,7 +18,7 @@ from tests.wings.papers.faitheval_files import (
     parquet,
 )
 
-from trueground.benchmarks.datasets import FileRecord, Origin, folder, get_dataset
+from trueground.benchmarks.datasets import FileRecord, Origin, get_dataset
 from trueground.errors import InputError, UsageError
 from trueground.types import Choice
 from trueground.wings.papers.faitheval import TASKS
@@ -68,7 +68,7 @@ def test_a_lone_answer_and_an_int_id(tmp_path: Path) -> None:
     row = {"id": 7, "question": "Q?", "context": "C", "answer": "one", "dataset": "RACE"}
     (item,) = read_items([jsonl(tmp_path / "a.jsonl", [row])], "inconsistent", answers=True)
     assert isinstance(item, AnsweredRow)
-    assert (item.id, item.answers, item.dataset) == ("7", "one", "RACE")
+    assert (item.id, item.answers, item.dataset) == ("7", ["one"], "RACE")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_files_are_found_by_the_task_in_their_name(tmp_path: Path) -> None:
 def test_fetched_files_are_used_where_none_are_named() -> None:
     with pytest.raises(InputError, match="trueground data fetch faitheval"):
         task_files("inconsistent", None)
-    path = jsonl(folder("faitheval") / "inconsistent.jsonl", INCONSISTENT)
+    path = jsonl(get_dataset("faitheval").folder / "inconsistent.jsonl", INCONSISTENT)
     record = FileRecord(
         file="inconsistent", local=path.name, size=path.stat().st_size, sha256="0" * 64
     )

@@ -10,9 +10,10 @@ from hypothesis import given, strategies as st
 
 from trueground.errors import UsageError
 from trueground.wings.papers.truly_ground.mining import Gold, fill, mine
-from trueground.wings.search.base import Hit, Retriever
+from trueground.wings.search.base import Hit, OpenedRetriever
 from trueground.wings.search.bm25 import BM25
-from trueground.wings.search.corpus import read_corpus, read_title
+from trueground.wings.search.corpus import read_title
+from trueground.wings.search.memory import MemoryCorpus
 from trueground.wings.search.store import PassageEntry, PassageStore, page_key
 
 for library in ("bm25s", "Stemmer"):
@@ -27,8 +28,8 @@ class InOrder:
     name = "in-order"
     signature = "in-order"
 
-    def __init__(self, corpus: PassageStore) -> None:
-        self.size = len(corpus)
+    def __init__(self, corpus: MemoryCorpus) -> None:
+        self.size = len(corpus.passages)
         self.asked: list[tuple[int, int]] = []
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
@@ -36,31 +37,33 @@ class InOrder:
         return [[Hit(i, -float(i)) for i in range(min(top, self.size))] for _ in queries]
 
 
-def corpus_of(*passages: tuple[str, str | None]) -> PassageStore:
+def corpus_of(*passages: tuple[str, str | None]) -> MemoryCorpus:
     entries = (
         PassageEntry(text, str(i), title, title and f"https://host/{title}")
         for i, (text, title) in enumerate(passages)
     )
-    return PassageStore(None, entries)
+    return MemoryCorpus(PassageStore(None, entries))
 
 
 def test_all_passages_of_a_gold_page_are_left_out_by_title_or_address() -> None:
     corpus = corpus_of(("a", "Gold Page"), ("b", "Other"), ("c", "Gold Page"), ("d", None))
     for page in ("gold_page", "https://host/Gold Page", "Gold Page "):
-        assert mine(corpus, InOrder(corpus), ["?"], [Gold((page,))]) == [[1, 3]]
-    assert mine(corpus, InOrder(corpus), ["?"], [Gold()]) == [[0, 1, 2, 3]]
+        assert mine(corpus, OpenedRetriever(InOrder(corpus)), ["?"], [Gold((page,))]) == [[1, 3]]
+    assert mine(corpus, OpenedRetriever(InOrder(corpus)), ["?"], [Gold()]) == [[0, 1, 2, 3]]
 
 
 def test_a_text_comes_once_and_never_that_of_a_gold_context() -> None:
     corpus = corpus_of(("The  sea.", "A"), ("the SEA.", "B"), ("The lake.", "C"), ("The sky.", "D"))
-    assert mine(corpus, InOrder(corpus), ["?"], [Gold((), ("the\nlake.",))]) == [[0, 3]]
+    assert mine(corpus, OpenedRetriever(InOrder(corpus)), ["?"], [Gold((), ("the\nlake.",))]) == [
+        [0, 3]
+    ]
 
 
 def test_the_search_goes_deeper_only_where_it_must() -> None:
     passages = [(f"text {i}", "Gold" if i < 90 else "Other") for i in range(100)]
     corpus = corpus_of(*passages)
     retriever = InOrder(corpus)
-    found = mine(corpus, retriever, ["a", "b"], [Gold(("Gold",)), Gold()], top=5)
+    found = mine(corpus, OpenedRetriever(retriever), ["a", "b"], [Gold(("Gold",)), Gold()], top=5)
     assert found == [[90, 91, 92, 93, 94], [0, 1, 2, 3, 4]]
     assert retriever.asked == [(2, 10), (1, 40), (1, 100)]
 
@@ -68,22 +71,22 @@ def test_the_search_goes_deeper_only_where_it_must() -> None:
 def test_the_corpus_may_end_before_there_are_enough() -> None:
     corpus = corpus_of(*((f"text {i}", "P") for i in range(30)))
     retriever = InOrder(corpus)
-    assert mine(corpus, retriever, ["a"], [Gold()], top=40) == [list(range(30))]
+    assert mine(corpus, OpenedRetriever(retriever), ["a"], [Gold()], top=40) == [list(range(30))]
     assert retriever.asked == [(1, 80)]
-    bm25: Retriever = BM25(corpus.texts)
+    bm25 = OpenedRetriever(BM25(corpus.passages.texts))
     assert mine(corpus, bm25, ["nothing shared", "text 7"], [Gold(), Gold()], top=3) == [
         [],
         [7, 0, 1],
     ]
-    assert mine(corpus_of(), BM25([]), ["a"], [Gold()]) == [[]]
+    assert mine(corpus_of(), OpenedRetriever(BM25([])), ["a"], [Gold()]) == [[]]
 
 
 def test_one_gold_for_each_query() -> None:
     corpus = corpus_of(("a", None))
     with pytest.raises(UsageError, match=r"2 queries, 1 golds.*one gold for each query"):
-        mine(corpus, InOrder(corpus), ["a", "b"], [Gold()])
+        mine(corpus, OpenedRetriever(InOrder(corpus)), ["a", "b"], [Gold()])
     with pytest.raises(UsageError, match="a top of 1 or more"):
-        mine(corpus, InOrder(corpus), ["a"], [Gold()], top=0)
+        mine(corpus, OpenedRetriever(InOrder(corpus)), ["a"], [Gold()], top=0)
 
 
 def test_fill() -> None:
@@ -108,7 +111,9 @@ def test_a_larger_room_only_adds(lengths: list[int], small: int, more: int) -> N
 def test_real_questions_get_forty_each() -> None:
     import orjson
 
-    corpus = read_corpus(SHARED / "localDocId2localDocText.json", SHARED / "localDocId2title.json")
+    corpus = MemoryCorpus.read(
+        SHARED / "localDocId2localDocText.json", SHARED / "localDocId2title.json"
+    )
     items = list(orjson.loads((SHARED / "original_version.json").read_bytes()).values())
     gold = [
         Gold(
@@ -117,9 +122,14 @@ def test_real_questions_get_forty_each() -> None:
         )
         for item in items
     ]
-    found = mine(corpus, BM25(corpus.texts, stem=True), [item["qText"] for item in items], gold)
+    found = mine(
+        corpus,
+        OpenedRetriever(BM25(corpus.passages.texts, stem=True)),
+        [item["qText"] for item in items],
+        gold,
+    )
     assert all(len(numbers) == 40 for numbers in found)
     for numbers, own in zip(found, gold, strict=True):
         pages = {page_key(page) for page in own.pages}
-        assert pages.isdisjoint(key for n in numbers for key in corpus.page_keys(n))
-        assert len({corpus.texts[n].casefold() for n in numbers}) == 40
+        assert pages.isdisjoint(key for n in numbers for key in corpus.passages.page_keys(n))
+        assert len({corpus.passages.texts[n].casefold() for n in numbers}) == 40

@@ -27,7 +27,6 @@ from trueground.benchmarks.datasets import get_dataset
 from trueground.errors import InputError, UsageError
 from trueground.types import Passage
 from trueground.wings.papers.truly_ground.source import (
-    PUBLISHED,
     VersionQuestion,
     format_context,
     parse_context,
@@ -36,8 +35,15 @@ from trueground.wings.papers.truly_ground.source import (
 )
 
 
+def find_json(name: str, data: Path | None) -> Path:
+    return get_dataset("truly-ground").find_json(name, data)
+
+
 def read(folder: Path, version: str = "original_version") -> list[VersionQuestion]:
-    return read_items(PUBLISHED.find(version, folder), PUBLISHED.find("qId2metaInfo", folder))
+    return read_items(
+        find_json(version, folder),
+        find_json("qId2metaInfo", folder),
+    )
 
 
 def test_items_of_both_versions_in_the_same_order(tmp_path: Path) -> None:
@@ -69,11 +75,11 @@ def test_files_are_found_as_the_publisher_keeps_them(tmp_path: Path, metadata: s
     data = data_folder(tmp_path / "clone" / "data", metadata)
     assert read(data) == read(data.parent)
     with pytest.raises(InputError, match=r"has no qId2distractor.json; found .*revised_version"):
-        PUBLISHED.find("qId2distractor", data)
+        find_json("qId2distractor", data)
     with pytest.raises(InputError, match="is a file; expected the folder"):
-        PUBLISHED.find("original_version", data / "original_version.json")
+        find_json("original_version", data / "original_version.json")
     with pytest.raises(InputError, match="does not exist"):
-        PUBLISHED.find("original_version", tmp_path / "gone")
+        find_json("original_version", tmp_path / "gone")
 
 
 @pytest.mark.parametrize(
@@ -209,7 +215,7 @@ def test_fetch_takes_a_clone_from_disk_and_never_calls(
 ) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     with pytest.raises(InputError, match="not fetched yet"):
-        PUBLISHED.find("original_version", None)
+        find_json("original_version", None)
     with pytest.raises(UsageError, match=r"GitHub.*--from PATH"):
         fetch_data("truly-ground")
     assert not (tmp_path / "home").exists()
@@ -218,7 +224,8 @@ def test_fetch_takes_a_clone_from_disk_and_never_calls(
     assert found.missing == ("qId2distractor",)
     assert len(found.files) == len(get_dataset("truly-ground").files) - 1
     fetched = read_items(
-        PUBLISHED.find("original_version", None), PUBLISHED.find("qId2metaInfo", None)
+        find_json("original_version", None),
+        find_json("qId2metaInfo", None),
     )
     assert fetched == read(clone)
     write(tmp_path / "flat" / "original_version.json", entries(ORIGINAL))

@@ -15,9 +15,9 @@ from tests.wings.search.corpus_files import pdf
 
 from trueground.errors import InputError, MissingExtraError
 from trueground.wings.search.corpus import CorpusReading, read_entries
-from trueground.wings.search.cutting import cut
+from trueground.wings.search.documents import Document
 from trueground.wings.search.pdf_files import join_broken_words
-from trueground.wings.search.sections import Document, Section, split_paragraphs
+from trueground.wings.search.sections import Section, split_paragraphs
 from trueground.wings.search.store import PassageEntry
 
 MARKDOWN = """\
@@ -347,7 +347,7 @@ def test_a_mixed_and_nested_folder(tmp_path: Path) -> None:
 
 def passages(paragraphs: list[str], words: int, overlap: int = 0) -> list[str]:
     document = Document(sections=[Section(paragraphs=paragraphs)])
-    return [text for _, text in cut(document, "n", words, overlap)]
+    return [text for _, text in document.cut("n", words, overlap)]
 
 
 def test_passages_end_where_sentences_do() -> None:
@@ -397,7 +397,7 @@ def test_sections_are_never_mixed() -> None:
     document = Document(
         "T", [Section((), ["A."]), Section(("T", "S"), ["B."]), Section(("U", "S"), ["C."])]
     )
-    assert list(cut(document, "n", 100, 3)) == [("T", "A."), ("T › S", "B."), ("T › U › S", "C.")]
+    assert list(document.cut("n", 100, 3)) == [("T", "A."), ("T › S", "B."), ("T › U › S", "C.")]
 
 
 @given(st.lists(st.text(min_size=1), max_size=4), st.integers(1, 12))

@@ -17,8 +17,7 @@ from trueground.errors import InputError, UsageError
 from trueground.options import do_nothing
 from trueground.records import DataPath, SeenIds, describe
 from trueground.wings.search import formats
-from trueground.wings.search.cutting import cut
-from trueground.wings.search.documents import ENDINGS, read_document
+from trueground.wings.search.documents import Document
 from trueground.wings.search.store import PassageEntry, PassageStore
 
 _BZ2 = ".bz2"
@@ -32,8 +31,8 @@ _SECTION = "[SEP]"  # TopiOCQA's titles: "Page [SEP] Section"
 # What pyserini and BEIR call the field, where a row has it not under our name.
 _OTHER_NAMES = {"text": ("contents",), "id": ("docid", "_id")}
 _ENDINGS = (
-    f"{', '.join(ENDINGS)} (documents) or {', '.join(DataPath.ENDINGS)} (passages, each also with "
-    f"{' or '.join(DataPath.PACKINGS)}) or {_BZ2}"
+    f"{', '.join(Document.ENDINGS)} (documents) or {', '.join(DataPath.ENDINGS)} "
+    f"(passages, each also with {' or '.join(DataPath.PACKINGS)}) or {_BZ2}"
 )
 
 
@@ -153,7 +152,7 @@ def corpus_files(
 def _kind(file: Path) -> str | None:
     """What a file's ending says: "document", "data", "bz2", None for others."""
     ending = file.suffix.lower()
-    if ending in ENDINGS:
+    if Document.is_document(file):
         return "document"
     if ending == _BZ2:
         return "bz2"
@@ -184,7 +183,7 @@ def _document_entries(
     root = path if path.is_dir() else path.parent
     for file in files:
         try:
-            document = read_document(file)
+            document = Document.read(file)
         except InputError as error:
             if not reading.skip_unreadable:
                 raise
@@ -195,7 +194,7 @@ def _document_entries(
             note(unread)
         number = -1
         for number, (title, text) in enumerate(
-            cut(document, file.stem, reading.words, reading.overlap)
+            document.cut(file.stem, reading.words, reading.overlap)
         ):
             yield PassageEntry(text, f"{page}#{number}", title, page)
         found = found or number >= 0

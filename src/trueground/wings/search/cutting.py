@@ -1,14 +1,13 @@
-"""Cut a text into passages of at most some words, at ends of sentences where possible."""
+"""Cut paragraphs into passages of at most some words, at ends of sentences where possible."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 from trueground.text import split_sentences
-from trueground.wings.search.sections import Document, Section
 
 # A character of a script without spaces counts as a word.
 _WORD = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_]+")
@@ -24,27 +23,22 @@ class _Span(NamedTuple):
     begins: bool
 
 
-def cut(document: Document, name: str, words: int, overlap: int) -> Iterator[tuple[str, str]]:
-    """(title, text) of each passage; `name` is the title of a document that has none.
+def cut_paragraphs(paragraphs: Iterable[str], words: int, overlap: int) -> Iterator[str]:
+    """Yield the passages of the paragraphs of one section.
 
     A passage has at most `words` words, but for one sentence that is longer (twice as long at
-    most) and for a short last rest of its section. It begins with the last `overlap` sentences of
-    the passage before it in the section, on top of its own.
+    most) and for a short last rest.
+
+    Args:
+        paragraphs: The paragraphs.
+        words: The most words of a passage.
+        overlap: How many of the last sentences of the passage before a passage repeats.
     """
-    title = document.title or name
-    for section in document.sections:
-        chain = section.headings[1:] if section.headings[:1] == (title,) else section.headings
-        sentences = list(_sentences(section, words))
-        for start, stop in _groups(sentences, words):
-            part = sentences[max(start - overlap, 0) : stop]
-            text = "".join("\n" * (one.begins and i > 0) + one.text for i, one in enumerate(part))
-            yield " › ".join((title, *chain)), text.strip()
-
-
-def cut_paragraphs(paragraphs: Sequence[str], title: str, words: int) -> Iterator[str]:
-    """Yield the texts of the passages of a document without headings; see `cut`."""
-    document = Document(title, [Section(paragraphs=list(paragraphs))])
-    return (text for _, text in cut(document, title, words, 0))
+    sentences = list(_sentences(paragraphs, words))
+    for start, stop in _groups(sentences, words):
+        part = sentences[max(start - overlap, 0) : stop]
+        text = "".join("\n" * (one.begins and i > 0) + one.text for i, one in enumerate(part))
+        yield text.strip()
 
 
 def _groups(sentences: list[_Span], words: int) -> list[tuple[int, int]]:
@@ -63,9 +57,9 @@ def _groups(sentences: list[_Span], words: int) -> list[tuple[int, int]]:
     return [*groups, (start, len(sentences))]
 
 
-def _sentences(section: Section, words: int) -> Iterator[_Span]:
-    """The section's sentences, those that are far too long in parts; nothing between is lost."""
-    for paragraph in section.paragraphs:
+def _sentences(paragraphs: Iterable[str], words: int) -> Iterator[_Span]:
+    """The sentences, those that are far too long in parts; nothing between is lost."""
+    for paragraph in paragraphs:
         begins = True
         ends = [end for _, end in split_sentences(paragraph)]
         ends[-1:] = [len(paragraph)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.errors import InputError, MissingExtraError
-from trueground.wings.search.sections import Document, Outline, read_bytes
+from trueground.wings.search.sections import Outline, read_bytes
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -27,8 +27,10 @@ _INLINE_NAMES = (
 _INLINE = frozenset(_INLINE_NAMES.split())
 
 
-def read_html(path: Path) -> Document:
-    """Its title is its first <h1>, else <title>, else its first heading.
+def read_html(path: Path) -> Outline:
+    """Return the outline of an HTML file.
+
+    Its title is its first <h1>, else <title>, else its first heading.
 
     Where there is a <main>, or just one <article>, only that is read.
     """
@@ -58,8 +60,9 @@ def read_html(path: Path) -> Document:
             f"{path}: its elements are nested too deeply to read; save it as text, or leave it out"
         ) from None
     walk.end_paragraph()
-    title = walk.outline.first_top or " ".join(named.split()) or walk.outline.first
-    return Document(title or None, walk.outline.sections)
+    outline = walk.outline
+    outline.title = outline.first_top or " ".join(named.split()) or outline.first
+    return outline
 
 
 class _HtmlWalk:

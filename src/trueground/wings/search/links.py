@@ -15,7 +15,7 @@ _NAME = re.compile(r"[A-Za-z0-9_\])]\Z")
 _ASIDE = ("nav", "footer", "aside")
 
 
-def link_addresses(path: Path) -> list[str] | None:
+def find_links(path: Path) -> list[str] | None:
     """Return the addresses of a document's links. None for a kind of file without links.
 
     Raises:

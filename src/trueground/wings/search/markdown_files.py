@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trueground.wings.search.sections import Document, Outline, read_text
+from trueground.wings.search.sections import Outline, read_text
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -21,8 +21,11 @@ _UNSEEN = re.compile(
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
-def read_markdown(path: Path) -> Document:
-    """Its title is that of its front matter, or its first heading."""
+def read_markdown(path: Path) -> Outline:
+    """Return the outline of a Markdown file.
+
+    Its title is that of its front matter, or its first heading.
+    """
     from markdown_it import MarkdownIt
 
     text = read_text(path)
@@ -31,7 +34,8 @@ def read_markdown(path: Path) -> Document:
     outline = _outline_markdown(parser.parse(text[front.end() :] if front else text))
     named = _FRONT_TITLE.search(front[1] or "") if front else None
     title = named[1].strip("\"'").strip() if named else ""
-    return Document(title or outline.first or None, outline.sections)
+    outline.title = title or outline.first
+    return outline
 
 
 def _outline_markdown(tokens: Sequence[Token]) -> Outline:

@@ -13,8 +13,10 @@ from trueground.errors import UsageError
 from trueground.options import Progress, do_nothing
 from trueground.wings.search.base import OpenedRetriever
 from trueground.wings.search.building import add_retrievers, build_index, default_place, ready_index
+from trueground.wings.search.formats import is_results
 from trueground.wings.search.index import Index, IndexPart, is_index, parts_of
-from trueground.wings.search.kinds import compose
+from trueground.wings.search.kinds import bases, compose
+from trueground.wings.search.results import NAME as RESULTS
 from trueground.wings.search.store import PassageStore
 
 Open = Callable[[str], OpenedRetriever]
@@ -99,6 +101,28 @@ class CorpusSession:
                 return opened
 
         return SearchableCorpus(index, open_cached if self.cache else open_uncached)
+
+    @staticmethod
+    def check_retriever(written: str) -> None:
+        """Check names, options and parts of a retriever, without opening it.
+
+        Raises:
+            UsageError: The retriever can't be used.
+        """
+        bases(written)
+
+    @staticmethod
+    def find_passages(written: str) -> Path | None:
+        """Return the results that a retriever names, if these hold the passages.
+
+        Args:
+            written: The retriever as a user writes it, such as `file:RESULTS.json`.
+        """
+        given = ComponentSpec.parse("retriever", written)
+        if given.name != RESULTS or given.model is None:
+            return None
+        path = Path(given.model).expanduser()
+        return path if path.is_file() and is_results(path) else None
 
     def _open_in_scratch(
         self, source: Path, retrievers: Sequence[str], scratch: Path

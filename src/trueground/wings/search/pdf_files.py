@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.errors import InputError, MissingExtraError
-from trueground.wings.search.sections import Document, Section, split_paragraphs
+from trueground.wings.search.sections import Outline, split_paragraphs
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -21,8 +21,8 @@ _LIGATURES = str.maketrans(
 )
 
 
-def read_pdf(path: Path) -> Document:
-    """A PDF file as one section; its title is that of its metadata.
+def read_pdf(path: Path) -> Outline:
+    """Return a PDF file as one section; its title is that of its metadata.
 
     Pages without a text layer stand in the notes. InputError: no page has one, the file is
     encrypted with a password, or it is broken.
@@ -60,16 +60,17 @@ def read_pdf(path: Path) -> Document:
             f"{path}: none of its {len(pages)} pages has a text layer (is it a scan?); make one by "
             "OCR (for example with ocrmypdf), or leave it out"
         )
-    notes = []
+    outline = Outline()
+    outline.title = title
     if bare:
         named = f"page{'s' if len(bare) > 1 else ''} {', '.join(map(str, bare))}"
-        notes.append(f"{path}, {named}: no text layer (blank, or a scan that needs OCR)")
+        outline.notes.append(f"{path}, {named}: no text layer (blank, or a scan that needs OCR)")
     text = ""
     for one in pages:
         # A sentence may go on over the page.
         text += ("\n\n" if text.rstrip().endswith(_ENDS) else "\n") + one.strip()
-    paragraphs = split_paragraphs(join_broken_words(text))
-    return Document(title or None, [Section(paragraphs=paragraphs)], notes)
+    outline.sections[0].paragraphs += split_paragraphs(join_broken_words(text))
+    return outline
 
 
 def join_broken_words(text: str) -> str:

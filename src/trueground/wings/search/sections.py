@@ -1,4 +1,4 @@
-"""A document as sections of paragraphs; paragraphs of plain text."""
+"""Sections of paragraphs under headings; paragraphs of plain text."""
 
 from __future__ import annotations
 
@@ -22,15 +22,6 @@ class Section:
 
     headings: tuple[str, ...] = ()
     paragraphs: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Document:
-    """A document's title, where it has one, its sections, and what could not be read of it."""
-
-    title: str | None = None
-    sections: list[Section] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -84,10 +75,20 @@ def _unwrap(block: str) -> str:
 
 
 class Outline:
-    """Collects paragraphs and headings of levels 1 to 6 into sections."""
+    """Collects paragraphs and headings of levels 1 to 6 into sections.
+
+    Attributes:
+        sections: The sections so far.
+        title: The title of the document, "" without one.
+        notes: What could not be read of the document.
+        first: The first heading.
+        first_top: The first heading of level 1.
+    """
 
     def __init__(self) -> None:
         self.sections = [Section()]
+        self.title = ""
+        self.notes: list[str] = []
         self.first = self.first_top = ""
         self._open: list[tuple[int, str]] = []
 

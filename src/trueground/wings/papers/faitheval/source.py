@@ -10,20 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from trueground.benchmarks import (
-    DataRow,
-    Label,
-    RowFiles,
-    Text,
-    Texts,
-    all_local_files,
-    is_fetched,
-    list_ids,
-    local_files,
-    named,
-    read_row,
-    texts_of,
-)
+from trueground.benchmarks import DataRow, Label, RowFiles, Text, Texts, get_dataset, named
 from trueground.errors import InputError, UsageError
 from trueground.records import DataPath, Problem, describe
 from trueground.text import Normalizer
@@ -42,6 +29,7 @@ DATASETS = (
     "TextbookQA",
     "TriviaQA",
 )
+_MAX_LISTED_IDS = 5
 _NAMES = {name.lower(): name for name in DATASETS} | {"naturalquestions": "NQ", "tqa": "TextbookQA"}
 # What the sources add to a dataset's name: NaturalQuestionsShort, TriviaQA-web, SQuAD1.1.
 _ADDITIONS = re.compile(r"(short|web|wiki|wikipedia|dev|test|open|v?\d+)$")
@@ -153,7 +141,7 @@ def dataset_name(text: str) -> str:
 def task_files(task: str, data: Path | None) -> list[Path]:
     """Those with its name in the folder, the file, or the fetched ones. UsageError, InputError."""
     if data is None:
-        return local_files("faitheval", task)
+        return get_dataset("faitheval").local_files(task)
     files = DataPath(data).files()
     if not data.is_dir():
         others = [other for other in TASKS if other != task and other in data.name.lower()]
@@ -183,8 +171,9 @@ def original_files(path: Path | None, choices: bool) -> list[Path]:
     if path is not None:
         return DataPath(path).files()
     name = "arc-challenge" if choices else "mrqa"
-    if is_fetched(name):
-        return all_local_files(name)
+    dataset = get_dataset(name)
+    if dataset.is_fetched:
+        return dataset.all_local_files()
     what = "ARC-Challenge's files" if choices else "MRQA's files"
     raise UsageError(
         "original contexts and keys are not in FaithEval's own files; add --original PATH with "
@@ -213,12 +202,12 @@ def find_originals(
         if row_id is None:
             continue
         if choices:
-            one = read_row(_ChoiceOriginal, place, row)
+            one = _ChoiceOriginal.read(place, row)
             assert isinstance(one.choices, list)
             original = OriginalQuestion(one.question, choices=tuple(one.choices), key=one.key)
         else:
-            other = read_row(_OpenOriginal, place, row)
-            original = OriginalQuestion(other.question, other.context, texts_of(other.answers))
+            other = _OpenOriginal.read(place, row)
+            original = OriginalQuestion(other.question, other.context, tuple(other.answers))
         if found.setdefault(row_id, original) != original:
             raise InputError(
                 f"{place} (id {row_id!r}): found a second, different original of this id; expected "
@@ -238,7 +227,9 @@ def find_originals(
 def require_none(ids: list[str], what: str, remedy: str) -> None:
     """InputError that counts these ids and names the first, unless there are none."""
     if ids:
-        raise InputError(f"{len(ids)} {what}: {list_ids(ids)}. {remedy}")
+        shown = ", ".join(map(repr, ids[:_MAX_LISTED_IDS]))
+        more = ", …" if len(ids) > _MAX_LISTED_IDS else ""
+        raise InputError(f"{len(ids)} {what}: {shown}{more}. {remedy}")
 
 
 def _original_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks import Question, RowFiles, Sources, Task, texts_of
+from trueground.benchmarks import Question, RowFiles, Sources, Task
 from trueground.components import ComponentSpec
 from trueground.errors import InputError
 from trueground.models import Params, Prompt
@@ -227,7 +227,7 @@ def single_document(
     that is the original context, where that is given; else the one in which the original answer
     stands and the new one does not.
     """
-    documents, answers = split_documents(row.context), texts_of(row.answers)
+    documents, answers = split_documents(row.context), tuple(row.answers)
     if len(documents) != 2:
         return "have no two documents, each headed by a line `Document:`"
     old, new = answers[:1], answers[1:]

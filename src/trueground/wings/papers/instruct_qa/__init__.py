@@ -158,14 +158,9 @@ class QaOptions(TaskOptions):
         """The corpus, or the results that --retriever names, where these hold the passages."""
         if self.corpus is not None or not self.searches:
             return self.corpus
-        from trueground.components import ComponentSpec
-        from trueground.wings.search import is_results
+        from trueground.wings.search import CorpusSession
 
-        given = ComponentSpec.parse("retriever", self.retriever)
-        if given.name != "file" or given.model is None:
-            return None
-        path = Path(given.model).expanduser()
-        return path if path.is_file() and is_results(path) else None
+        return CorpusSession.find_passages(self.retriever)
 
 
 BENCHMARK = Benchmark(

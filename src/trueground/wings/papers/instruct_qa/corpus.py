@@ -10,9 +10,10 @@ from typing import NamedTuple
 from trueground.benchmarks import Sources
 from trueground.errors import InputError, UsageError
 from trueground.text import draw_number
+from trueground.types import Passage
 from trueground.wings.papers.instruct_qa import QaOptions
 from trueground.wings.papers.instruct_qa.source import QaQuestion
-from trueground.wings.search import CorpusSession, GoldPassage, OpenedRetriever, PassageStore, words
+from trueground.wings.search import CorpusSession, GoldPassage, OpenedRetriever, words
 
 # How many passages behind the wanted rank are looked at, where the first ones are gold.
 _SPARE = 100
@@ -50,13 +51,14 @@ class QaCorpus:
             note_once=sources.note_once,
         )
         self._corpus = session.open(source, wanted)
+        self._passages = self._corpus.passages
         self._searching: OpenedRetriever | None = None
         self.signature = None
         if options.searches:
             opened = self._corpus.open(options.retriever)
             self.signature = opened.retriever.signature
             opened.close()
-        size, rank = len(self.passages), options.irrelevant_rank
+        size, rank = len(self._passages), options.irrelevant_rank
         if options.setting == "irrelevant" and size <= rank:
             most = f"at most {size - 1:,}" if size > 1 else "a corpus with more"
             raise UsageError(
@@ -65,9 +67,20 @@ class QaCorpus:
             )
 
     @property
-    def passages(self) -> PassageStore:
-        """The passages of the corpus."""
-        return self._corpus.passages
+    def sha256(self) -> str:
+        """The checksum of all passages."""
+        return self._passages.sha256
+
+    def passage(self, number: int) -> Passage:
+        """Return a passage by its number."""
+        return self._passages[number]
+
+    def match(self, numbers: Sequence[int], golds: Sequence[GoldPassage]) -> list[list[int]]:
+        """Return for each of the passages which of the gold passages it is."""
+        return [
+            [i for i, gold in enumerate(golds) if gold.is_passage(self._passages, number)]
+            for number in numbers
+        ]
 
     def close(self) -> None:
         """Another search opens the retriever again."""
@@ -89,7 +102,7 @@ class QaCorpus:
         if retrieved:
             return [FoundPassages(numbers) for numbers in ranked]
         pairs = zip(items, ranked, strict=True)
-        return [_irrelevant(item, numbers, rank, self.passages) for item, numbers in pairs]
+        return [self._find_irrelevant(item, numbers, rank) for item, numbers in pairs]
 
     def look_up(self, items: Iterable[QaQuestion]) -> dict[GoldPassage, frozenset[int]]:
         """The passages of each gold passage without a text. InputError: one that is not there."""
@@ -98,40 +111,39 @@ class QaCorpus:
             for gold in item.gold:
                 if gold.text is None:
                     named.setdefault(gold, item)
-        found = GoldPassage.find(self.passages, named)
+        found = GoldPassage.find(self._passages, named)
         for gold, numbers in found.items():
             if not numbers:
                 raise InputError(
                     f"{named[gold].place}: the gold passage {gold} is not in the corpus "
                     f"{self._source}; expected the id or the title of one of its "
-                    f"{len(self.passages):,} passages"
+                    f"{len(self._passages):,} passages"
                 )
         return found
 
+    def _find_irrelevant(self, item: QaQuestion, ranked: Sequence[int], rank: int) -> FoundPassages:
+        """The first passage behind the rank that is not gold; else one that was not found.
 
-def _irrelevant(
-    item: QaQuestion, ranked: Sequence[int], rank: int, passages: PassageStore
-) -> FoundPassages:
-    """The first passage behind the rank that is not gold; else one that the search did not find.
+        That one is not gold, and no reference answer stands in it or its title, word for word.
+        Which one it is depends on the question's id and the size of the corpus. Without either
+        there is none.
+        """
+        passages = self._passages
 
-    That one is not gold, and no reference answer stands in it or its title, word for word. Which
-    one it is depends on the question's id and the size of the corpus. Without either there is none.
-    """
+        def is_gold(number: int) -> bool:
+            return any(gold.is_passage(passages, number) for gold in item.gold)
 
-    def gold(number: int) -> bool:
-        return any(one.is_passage(passages, number) for one in item.gold)
-
-    for place, number in enumerate(ranked[rank:], start=rank + 1):
-        if not gold(number):
-            return FoundPassages((number,), place)
-    found = set(ranked)
-    answers = [_spaced(one) for one in item.references if words(one)]
-    for number in shuffled(item.id, len(passages)):
-        if number not in found and not gold(number):
-            text = _spaced(passages.searched[number])
-            if not any(answer in text for answer in answers):
-                return FoundPassages((number,))
-    return FoundPassages(())
+        for place, number in enumerate(ranked[rank:], start=rank + 1):
+            if not is_gold(number):
+                return FoundPassages((number,), place)
+        found = set(ranked)
+        answers = [_spaced(answer) for answer in item.references if words(answer)]
+        for number in shuffled(item.id, len(passages)):
+            if number not in found and not is_gold(number):
+                text = _spaced(passages.searched[number])
+                if not any(answer in text for answer in answers):
+                    return FoundPassages((number,))
+        return FoundPassages(())
 
 
 def _spaced(text: str) -> str:

@@ -15,23 +15,12 @@ import msgspec
 import orjson
 from msgspec import Meta
 
-from trueground.benchmarks import (
-    DataRow,
-    Label,
-    PlacedRows,
-    Text,
-    Texts,
-    check_unique,
-    local_files,
-    named,
-    read_question,
-    read_row,
-    texts_of,
-)
+from trueground.benchmarks import DataRow, Label, RowFiles, Text, Texts, get_dataset, named
 from trueground.errors import InputError, UsageError
 from trueground.records import DataPath, Problem, describe
 from trueground.types import Turn
 from trueground.wings.papers.instruct_qa import QaOptions
+from trueground.wings.papers.user_files import read_question
 from trueground.wings.search import GoldPassage, SearchQuery
 
 DATASETS = {"nq": "nq-open", "hotpotqa": "hotpotqa", "topiocqa": "topiocqa"}
@@ -81,7 +70,7 @@ class NqRow(DataRow):
             self.place,
             str(number),
             self.question.strip(),
-            tuple(map(str.strip, texts_of(self.answer))),
+            tuple(map(str.strip, self.answer)),
         )
 
 
@@ -244,10 +233,12 @@ class _GoldRow(DataRow):
     title: str | None = None
 
 
-def rows_to_questions(task: str, rows: PlacedRows) -> Iterator[QaQuestion]:
+def rows_to_questions(
+    task: str, rows: Iterable[tuple[str, dict[str, Any]]]
+) -> Iterator[QaQuestion]:
     """Every question in its order; a row without an id has its number, from 0. InputError."""
     for number, (place, row) in enumerate(rows):
-        yield read_row(_KINDS[task], place, row, _HINTS[task]).to_question(number, row)
+        yield _KINDS[task].read(place, row, _HINTS[task]).to_question(number, row)
 
 
 def task_files(options: QaOptions, data: Path | None) -> list[Path]:
@@ -264,7 +255,8 @@ def task_files(options: QaOptions, data: Path | None) -> list[Path]:
             "dataset: instruct-qa/nq, instruct-qa/hotpotqa, instruct-qa/topiocqa"
         )
     if data is None:
-        return local_files(DATASETS[task], variant if task == "hotpotqa" else "validation")
+        part = variant if task == "hotpotqa" else "validation"
+        return get_dataset(DATASETS[task]).local_files(part)
     files = DataPath(data).files()
     if not data.is_dir() or task == "questions" or len(files) == 1:
         return files
@@ -285,7 +277,7 @@ def task_files(options: QaOptions, data: Path | None) -> list[Path]:
 def read_items(options: QaOptions, files: Sequence[Path]) -> list[QaQuestion]:
     """Every question in order. InputError: a broken row, an id that occurs twice, no row."""
     rows = chain.from_iterable(DataPath(file).rows() for file in files)
-    items = list(check_unique(rows_to_questions(options.task, rows)))
+    items = list(RowFiles.check_unique(rows_to_questions(options.task, rows)))
     if not items:
         raise InputError(f"{', '.join(map(str, files))}: found no questions; expected one a row")
     return items if options.gold is None else _with_gold(items, options.gold)
@@ -295,7 +287,7 @@ def _with_gold(items: Sequence[QaQuestion], path: Path) -> list[QaQuestion]:
     """The items with the file's gold passages. InputError: a broken row, other questions."""
     found: dict[str, list[GoldPassage]] = {}
     for place, row in _gold_rows(path):
-        one = read_row(_GoldRow, place, row, _HINTS["gold"])
+        one = _GoldRow.read(place, row, _HINTS["gold"])
         gold = GoldPassage(one.text.strip(), title=one.title or None)
         known = found.setdefault(_question_key(one.question), [])
         if gold not in known:

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-from trueground.benchmarks import (
-    TaskStatistics,
-    all_local_files,
-    count_records,
-    get_dataset,
-    with_published_numbers,
-)
+from trueground.benchmarks import TaskStatistics, get_dataset
 from trueground.errors import InputError, UsageError
 from trueground.records import DataPath
 from trueground.types import Record
@@ -61,7 +55,7 @@ def _count_files(what: str, corpus: Path | None) -> list[TaskStatistics]:
             f"{what} is no dataset of questions with references; expected one of "
             f"{', '.join(DATASETS.values())}, or a file of questions"
         )
-    files = all_local_files(what)
+    files = dataset.all_local_files()
     if not files:
         raise InputError(f"{what} is not fetched yet: trueground data fetch {what}")
     kinds: dict[str, list[Path]] = {}
@@ -92,11 +86,11 @@ def _count_questions(
         )
         for one in items
     )
-    counted = count_records(name, records)
+    counted = TaskStatistics.of_records(name, records)
     counted.counts["with_gold"] = sum(bool(item.gold) for item in items)
     if passages is not None:
         counted.counts["passages"] = passages
-    compared = with_published_numbers(counted, "instruct-qa", task)
+    compared = counted.with_published("instruct-qa", task)
     # A file of one's own is the paper's where it has as many questions.
     ours = fetched or compared.published.get("questions") == len(items)
     return compared if ours else counted

@@ -16,7 +16,7 @@ from trueground.types import Passage, PromptFile, Record, Turn
 from trueground.wings.papers.instruct_qa import QaOptions
 from trueground.wings.papers.instruct_qa.corpus import FoundPassages, QaCorpus
 from trueground.wings.papers.instruct_qa.source import QaQuestion, read_items, task_files
-from trueground.wings.search import GoldPassage, PassageStore, SearchQuery, bases, words
+from trueground.wings.search import CorpusSession, GoldPassage, SearchQuery, words
 
 _PACKAGE = "trueground.wings.papers.instruct_qa"
 # Tables 3 and 5, the ones that need no model; the headline first.
@@ -95,7 +95,7 @@ def _check_corpus(options: QaOptions) -> None:
             "ctxs)"
         )
     if options.retriever != "bm25":
-        bases(options.retriever)
+        CorpusSession.check_retriever(options.retriever)
     if options.corpus_path is not None and not options.corpus_path.exists():
         raise InputError(
             f"--corpus {options.corpus_path} does not exist; name a folder of documents, a file of "
@@ -130,7 +130,7 @@ def _identity(
     if options.setting == "gold":
         found["without-gold"] = options.without_gold
     if corpus is not None:
-        found["corpus"] = corpus.passages.sha256
+        found["corpus"] = corpus.sha256
     if corpus is not None and options.searches:
         found["retriever"] = corpus.signature
         if options.talks:
@@ -217,15 +217,8 @@ def format_turns(turns: Sequence[Turn], most: int) -> str:
     return "\n".join(f"{turn.role}: {turn.content.strip()}" for turn in cut_turns(speakers, most))
 
 
-def _match(
-    passages: Sequence[int], corpus: PassageStore, golds: Sequence[GoldPassage]
-) -> list[list[int]]:
-    """For each of the passages, by their numbers, which of the gold passages it is."""
-    return [[i for i, gold in enumerate(golds) if gold.is_passage(corpus, n)] for n in passages]
-
-
 def query_of(item: QaQuestion, form: str, *, plain: bool) -> SearchQuery:
-    """What a retriever searches for; `form` is one of `retrieval.base.FORMS`.
+    """What a retriever searches for; `form` is one of `wings.search.base.FORMS`.
 
     `plain` as for TopiOCQA's retriever: lower-case, apostrophes straight, and without question
     marks around an utterance.
@@ -397,7 +390,7 @@ class _QaQuestions:
     ) -> tuple[list[Passage], dict[str, Any]]:
         """The passages in rank order, and when the gold ones that are needed had been found."""
         assert self.corpus is not None
-        golds = _match(found.numbers, self.corpus.passages, item.gold)
+        golds = self.corpus.match(found.numbers, item.gold)
         needed = len(item.gold) if self.options.needs_all else min(1, len(item.gold))
         seen: set[int] = set()
         rank = None
@@ -414,7 +407,7 @@ class _QaQuestions:
     ) -> list[Passage]:
         """The passages by their numbers; `gold` stays open where no gold passage is known."""
         assert self.corpus is not None
-        passages = [self.corpus.passages[number] for number in found.numbers]
+        passages = [self.corpus.passage(number) for number in found.numbers]
         for passage, which in zip(passages, golds, strict=False):
             passage.gold = bool(which) if known else None
         return passages
@@ -427,8 +420,8 @@ class _QaQuestions:
                 passages = [Passage(gold.text, id=gold.id, title=gold.title)]
             else:
                 assert self.corpus is not None
-                store = self.corpus.passages
-                passages = [store[number] for number in sorted(self.places[gold])]
+                numbers = sorted(self.places[gold])
+                passages = [self.corpus.passage(number) for number in numbers]
             in_corpus = gold.text is None
             for passage in passages:
                 passage.gold = True

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
-from trueground.benchmarks import PublishedFiles, Sources, read_question
+from trueground.benchmarks import Sources, get_dataset
 from trueground.errors import InputError, UsageError
 from trueground.models import Message, Prompt
 from trueground.records import DataPath, Problem, decode_row, describe, to_record
@@ -18,6 +18,7 @@ from trueground.text import draw_number, format_graph, pairs_of, plain, plain_pr
 from trueground.types import Graph, PromptFile, Triple
 from trueground.wings.graphs import array_items
 from trueground.wings.papers.kalma import NO_DEMONSTRATION, KalmaOptions
+from trueground.wings.papers.user_files import read_question
 
 FILES = {"specific": "complex_question_graph", "general": "simple_question_graph"}
 T = TypeVar("T")
@@ -35,9 +36,6 @@ TRIVIAL = frozenset(
         "topic's main category",
         "described by source",
     }
-)
-_PUBLISHED = PublishedFiles(
-    "kalma", (".", "dataset"), "dataset", "a file of your own questions is for kalma/questions"
 )
 # Stands before most of the general questions, and is no part of them.
 _PREFIX = "question:"
@@ -105,10 +103,10 @@ def read_published(
     An entry stands in both files at the same place: with `both` the other file, where it is there,
     tells its other question. InputError.
     """
-    read = [_PUBLISHED.find(FILES[task], data)]
+    read = [get_dataset("kalma").find_json(FILES[task], data)]
     entries = read_entries(read[0])
     other = "general" if task == "specific" else "specific"
-    path = _PUBLISHED.look_for(FILES[other], data) if both else None
+    path = get_dataset("kalma").look_for_json(FILES[other], data) if both else None
     others = [] if path is None else read_entries(path)
     if path is not None and len(others) == len(entries):
         pairs = zip(entries, others, strict=True)

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.benchmarks import read_entries
+from trueground.benchmarks import get_dataset
 from trueground.errors import InputError, UsageError
 from trueground.records import DataPath, Problem, describe
 from trueground.text import draw_number
@@ -19,9 +19,9 @@ from trueground.types import Passage
 from trueground.wings.papers.truly_ground import DISTRACTOR_SET, TrulyGroundOptions
 from trueground.wings.papers.truly_ground.mining import Gold, fill, mine
 from trueground.wings.papers.truly_ground.source import (
+    DATASET,
     DISTRACTORS,
     META,
-    PUBLISHED,
     TEXTS,
     TITLES,
     VERSIONS,
@@ -32,7 +32,8 @@ from trueground.wings.papers.truly_ground.source import (
     parse_contexts,
     read_items,
 )
-from trueground.wings.search import open_over, read_corpus
+from trueground.wings.papers.user_files import read_entries
+from trueground.wings.search import MemoryCorpus
 
 Ranked = list[Sequence[Passage]]
 CHARACTERS = 4  # to a token
@@ -61,7 +62,7 @@ def make_distractors(options: TrulyGroundOptions, data: Path | None) -> Distract
     """As the options say; without a word the data's own file, or else mined by bm25."""
     path = options.distractors
     if path is None and options.retriever is None and options.corpus is None:
-        path = PUBLISHED.look_for(DISTRACTORS, data)
+        path = get_dataset(DATASET).look_for_json(DISTRACTORS, data)
     if path is not None:
         return _from_file(path, options)
     if options.distractor_set != DISTRACTOR_SET:
@@ -106,27 +107,31 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
     """
     folder = options.corpus or data
     files: tuple[Path, ...]
-    if options.corpus is not None and PUBLISHED.look_for(TEXTS, options.corpus) is None:
-        corpus, files = read_corpus(options.corpus), tuple(DataPath(options.corpus).files())
+    dataset = get_dataset(DATASET)
+    if options.corpus is not None and dataset.look_for_json(TEXTS, options.corpus) is None:
+        corpus, files = MemoryCorpus.read(options.corpus), tuple(DataPath(options.corpus).files())
     else:
-        texts, titles = PUBLISHED.find(TEXTS, folder), PUBLISHED.find(TITLES, folder)
-        corpus, files = read_corpus(texts, titles), (texts, titles)
-    opened = open_over(options.retriever or "bm25", corpus)
-    original = PUBLISHED.find(VERSIONS["original"], data) if options.version != "original" else None
+        texts = dataset.find_json(TEXTS, folder)
+        titles = dataset.find_json(TITLES, folder)
+        corpus, files = MemoryCorpus.read(texts, titles), (texts, titles)
+    opened = corpus.open(options.retriever or "bm25")
+    original = None
+    if options.version != "original":
+        original = dataset.find_json(VERSIONS["original"], data)
 
     def rank(items: Sequence[VersionQuestion]) -> Ranked:
-        others = read_items(original, PUBLISHED.find(META, data)) if original else []
+        others = read_items(original, dataset.find_json(META, data)) if original else []
         gold_of = {one.id: one.gold for one in others}
         contexts = [(*item.gold, *gold_of.get(item.id, ())) for item in items]
         gold = [Gold(tuple(sorted(pages_of(c))), tuple(one.text for one in c)) for c in contexts]
         try:
             queries = [item.question for item in items]
-            mined = mine(corpus, opened.retriever, queries, gold, options.top)
+            mined = mine(corpus, opened, queries, gold, options.top)
         finally:
             opened.close()
         found = {}
         for index in {i for row in mined for i in row}:
-            one = corpus[index]  # a page that has no address is named by its title
+            one = corpus.passages[index]  # a page that has no address is named by its title
             source = one.source if one.source != one.title else None
             found[index] = Passage(one.text, title=one.title, gold=False, source=source)
         return [[found[index] for index in row] for row in mined]

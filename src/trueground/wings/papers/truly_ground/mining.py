@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueground.errors import UsageError
-from trueground.wings.search import Hit, PassageStore, Retriever, page_key
+from trueground.wings.search import MemoryCorpus, OpenedRetriever, page_key
 
 TOP = 40
 
@@ -25,8 +25,8 @@ class Gold:
 
 
 def mine(
-    corpus: PassageStore,
-    retriever: Retriever,
+    corpus: MemoryCorpus,
+    opened: OpenedRetriever,
     queries: Sequence[str],
     gold: Sequence[Gold],
     top: int = TOP,
@@ -47,13 +47,14 @@ def mine(
     waiting = list(range(len(queries)))
     depth = 2 * top
     while waiting:
-        found = retriever.search([queries[i] for i in waiting], depth)
+        found = opened.retriever.search([queries[i] for i in waiting], depth)
         deeper = []
         for i, hits in zip(waiting, found, strict=True):
-            mined[i] = _distractors(corpus, hits, gold[i], top)
-            if len(mined[i]) < top and len(hits) == depth < len(corpus):
+            numbers = [hit.index for hit in hits]
+            mined[i] = _distractors(corpus, numbers, gold[i], top)
+            if len(mined[i]) < top and len(hits) == depth < len(corpus.passages):
                 deeper.append(i)
-        waiting, depth = deeper, min(4 * depth, len(corpus))
+        waiting, depth = deeper, min(4 * depth, len(corpus.passages))
     return mined
 
 
@@ -74,19 +75,19 @@ def fill(ranked: Sequence[int], lengths: Sequence[int], room: int, skip: bool = 
     return taken
 
 
-def _distractors(corpus: PassageStore, hits: Sequence[Hit], gold: Gold, top: int) -> list[int]:
+def _distractors(corpus: MemoryCorpus, numbers: Sequence[int], gold: Gold, top: int) -> list[int]:
     pages = {page_key(page) for page in gold.pages}
     seen = {_text_key(text) for text in gold.texts}
     found: list[int] = []
-    for hit in hits:
+    for number in numbers:
         if len(found) == top:
             break
-        if not pages.isdisjoint(corpus.page_keys(hit.index)):
+        if not pages.isdisjoint(corpus.passages.page_keys(number)):
             continue
-        key = _text_key(corpus.texts[hit.index])
+        key = _text_key(corpus.passages.texts[number])
         if key not in seen:
             seen.add(key)
-            found.append(hit.index)
+            found.append(number)
     return found
 
 

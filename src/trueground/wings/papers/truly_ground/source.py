@@ -17,17 +17,17 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta
 
-from trueground.benchmarks import DataRow, PublishedFiles, Text, named, read_entries, read_row
+from trueground.benchmarks import DataRow, Text, named
 from trueground.errors import InputError
 from trueground.records import Problem, describe
 from trueground.types import Passage
+from trueground.wings.papers.user_files import read_entries
 
 VERSIONS = {"original": "original_version", "conflict": "revised_version"}
 META, DISTRACTORS = "qId2metaInfo", "qId2distractor"
 TEXTS, TITLES = "localDocId2localDocText", "localDocId2title"
 FILES = (*VERSIONS.values(), META, DISTRACTORS, TEXTS, TITLES)
-# The publisher's repository has the questions in data/, the others in data/metadata/.
-PUBLISHED = PublishedFiles("truly-ground", (".", "metadata", "data", "data/metadata"), "data/")
+DATASET = "truly-ground"
 PART = " & "
 MOST_REFERENCES = 1000  # of one answer
 _DIGITS = re.compile(r"[0-9]{1,15}")
@@ -91,7 +91,7 @@ def read_items(questions: Path, meta: Path) -> list[VersionQuestion]:
 
 def read_entry(kind: type[E], file: Path, entries: dict[str, Any], key: str) -> E:
     """The entry of a question. InputError: there is none, or a field is wrong."""
-    return read_row(kind, f"{file}, qId {key!r}", find_entry(file, entries, key))
+    return kind.read(f"{file}, qId {key!r}", find_entry(file, entries, key))
 
 
 def find_entry(file: Path, entries: dict[str, Any], key: str) -> dict[str, Any]:

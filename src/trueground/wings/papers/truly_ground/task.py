@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueground.benchmarks import Question, Sources, Task
+from trueground.benchmarks import Question, Sources, Task, get_dataset
 from trueground.errors import UsageError
 from trueground.models import Message, Params, Prompt
 from trueground.records import FileInfo
@@ -23,8 +23,8 @@ from trueground.wings.papers.truly_ground.distractors import (
     place_gold,
 )
 from trueground.wings.papers.truly_ground.source import (
+    DATASET,
     META,
-    PUBLISHED,
     VERSIONS,
     VersionQuestion,
     format_context,
@@ -58,7 +58,8 @@ def make_task(options: TrulyGroundOptions, sources: Sources) -> Task:
         ["question"] + ["context"] * (not closed),
     )
     names = (VERSIONS[options.version], META)
-    questions, meta = (PUBLISHED.find(name, sources.data) for name in names)
+    dataset = get_dataset(DATASET)
+    questions, meta = (dataset.find_json(name, sources.data) for name in names)
     distractors = make_distractors(options, sources.data) if options.dist else None
     counter = None
     if options.input_cap or (distractors and distractors.budget):

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from trueground.benchmarks import DataRow, Label as RowLabel, Text, Texts, named, read_row, texts_of
-from trueground.errors import InputError, unknown_name
+from trueground.benchmarks import DataRow, Label as RowLabel, Text, Texts, named
+from trueground.errors import InputError, UsageError
 from trueground.models import ChatRequest
 from trueground.options import parse_options
 from trueground.records import FileInfo, Problem, describe
@@ -66,7 +66,7 @@ def prepare(options: Mapping[str, str | bool | None], material: Material) -> Bui
     own = parse_options(ContextsOptions, "build contexts", options, seed=material.seed)
     for name in own.task:
         if name not in TASKS:
-            raise unknown_name("task of build contexts", name, TASKS)
+            raise UsageError.unknown_name("task of build contexts", name, TASKS)
     if own.language == "check":
         need_languages("--language check (leave it out with --language any)")
     files = source_files(material.paths)
@@ -361,7 +361,7 @@ def read_question(
             if (found := fault(text)) is not None and found[0] == "binary":
                 id_ = str(row.get("qid") or row.get("id"))
                 raise Rejected("binary", f"{place}, field {name!r}: {found[1]}", id=id_)
-    read = read_row(_SourceQuestion, place, row)
+    read = _SourceQuestion.read(place, row)
     allowed: list[TaskName] = []
     made: dict[str, Any] = {}
     if read.choices is not None:
@@ -377,7 +377,7 @@ def read_question(
         if read.answers is None:
             absent = f"no such field in {describe(row)}"
             raise read.wrong("references or answers or answer", absent, "a list of str, or one str")
-        made["answers"] = texts_of(read.answers)
+        made["answers"] = tuple(read.answers)
         made["context"] = _context(read, row)
         allowed[:0] = _OPEN
     tasks = tuple(task for task in allowed if task in options.task or not options.task)

@@ -32,13 +32,7 @@ from trueground.wings.papers.builders.grounding.sets import (
 )
 from trueground.wings.papers.builders.rows import ODD, Unusable, check_rows, source_rows
 from trueground.wings.papers.builders.settings import Material
-from trueground.wings.search import (
-    ENDINGS,
-    link_addresses,
-    page_key,
-    read_document,
-    split_paragraphs,
-)
+from trueground.wings.search import Document, page_key
 
 REASONS: Mapping[str, str] = {
     "unreadable": "the file or row cannot be read",
@@ -56,7 +50,7 @@ _BINARY = ("NUL", "invalid UTF", "bytes that are no text")
 _ROW = 'one JSON object such as {"title": "…", "text": "…"}'
 _OWN = ("id", "title", "text", "links", "url")
 _OF_ROW = {"binary": "binary", "blank": "empty", "unreadable": "unreadable"}
-_KNOWN = f"{', '.join(ENDINGS)} (documents), or {', '.join(DataPath.ENDINGS)} (rows)"
+_KNOWN = f"{', '.join(Document.ENDINGS)} (documents), or {', '.join(DataPath.ENDINGS)} (rows)"
 _MOST_ODD = 0.02  # share of the characters
 # In scripts without spaces every character counts as a word.
 _WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]|[^\W_]+")
@@ -125,7 +119,7 @@ def _read_all(
         prefix = f"{path.name}/" if len(paths) > 1 and path.is_dir() else ""
         root = path if path.is_dir() else path.parent
         for file in files:
-            if file.suffix.lower() in ENDINGS:
+            if Document.is_document(file):
                 yield _read_file(file, prefix + file.relative_to(root).as_posix(), note)
             else:
                 yield from _read_rows(file)
@@ -163,7 +157,7 @@ def _found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Rejec
 
     meta = None if apart is None else os.path.realpath(apart)
     files = sorted(one for one in DataPath(path).walk(follow) if os.path.realpath(one) != meta)
-    documents = [one for one in files if one.suffix.lower() in ENDINGS and is_file(one)]
+    documents = [one for one in files if Document.is_document(one) and is_file(one)]
     tables = [one for one in files if DataPath(one).is_data and is_file(one)]
     wanted, read = set(documents or tables), []
     for one in files:
@@ -181,9 +175,9 @@ def _read_file(file: Path, page: str, note: Callable[[str], None]) -> RawDocumen
     try:
         if file.stat().st_size > _LARGEST:
             return Rejected("enormous", f"{file}: {file.stat().st_size:,} bytes", id=page)
-        document = read_document(file)
-        addresses = link_addresses(file)
-        whole = PARAGRAPHS.join(one for part in document.sections for one in part.paragraphs)
+        document = Document.read(file)
+        addresses = Document.read_links(file)
+        whole = PARAGRAPHS.join(document.paragraphs)
         text, targets = text_links(whole) if addresses is None else wiki_links(whole)
         text = _tidied(text)
         for said in document.notes:
@@ -335,7 +329,7 @@ def _tidied(text: str) -> str:
     odd = len(ODD.findall(text))
     if odd > _MOST_ODD * len(text):
         raise Rejected("binary", f"found {odd} characters of {len(text)} that stand in no text")
-    parts = split_paragraphs(ODD.sub(" ", text))
+    parts = Document.of_text(ODD.sub(" ", text)).paragraphs
     return PARAGRAPHS.join(one for part in parts if (one := part.strip()))
 
 

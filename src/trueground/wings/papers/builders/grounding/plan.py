@@ -66,7 +66,7 @@ from trueground.wings.papers.truly_ground.source import (
     VERSIONS,
     format_context,
 )
-from trueground.wings.search import PassageEntry, PassageStore, open_over
+from trueground.wings.search import MemoryCorpus
 
 BUDGET = 2_048  # tokens of all contexts together in the set 2k_distractor
 CANDIDATE, GOLD, REVISION = KINDS = ("candidate", "gold-facts", "revision")
@@ -225,8 +225,8 @@ def labelled_stage(people: PeopleLabels) -> BatchStage[Factual, Factual]:
 
 def check_retriever(written: str, *, try_it: bool) -> None:
     """See that the retriever can be had before anything is paid. UsageError, MissingExtraError."""
-    two = [PassageEntry("a first passage", "0"), PassageEntry("a second one", "1")]
-    with closing(open_over(written, PassageStore(None, two))) as opened:
+    two = MemoryCorpus.of_passages([Passage("a first passage"), Passage("a second one")])
+    with closing(two.open(written)) as opened:
         if try_it:
             opened.retriever.search(["a passage"], 1)
 
@@ -248,16 +248,16 @@ def distractors_stage(
     def work(items: Sequence[Instance]) -> list[Instance]:
         if not items:
             return []
-        entries = [
-            PassageEntry(one.text, id_, _title(one), one.document)
+        ids = list(library.passages)
+        corpus = MemoryCorpus.of_passages(
+            Passage(one.text, id=id_, title=_title(one), source=one.document)
             for id_, one in library.passages.items()
-        ]
-        corpus = PassageStore(None, entries)
+        )
         queries = [item.original.pair.question for item in items]
-        with closing(open_over(retriever, corpus)) as opened:
-            mined = mine(corpus, opened.retriever, queries, list(map(gold, items)), top)
+        with closing(corpus.open(retriever)) as opened:
+            mined = mine(corpus, opened, queries, list(map(gold, items)), top)
         return [
-            msgspec.structs.replace(item, distractors=tuple(entries[i].id for i in found))
+            msgspec.structs.replace(item, distractors=tuple(ids[i] for i in found))
             for item, found in zip(items, mined, strict=True)
         ]
 

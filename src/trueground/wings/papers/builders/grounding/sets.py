@@ -23,7 +23,7 @@ from trueground.wings.papers.builders.grounding.items import (
     Popularity,
     SourceDocument,
 )
-from trueground.wings.search import cut_paragraphs, page_key
+from trueground.wings.search import Document, page_key
 
 PARAGRAPHS = "\n\n"  # stands between those of a document
 # Between backticks, and where a name stands before the brackets ("rows[[0]]", "handlers[name](x)"),
@@ -292,5 +292,5 @@ def choose_passage(document: SourceDocument, words: int, naming: str | None = No
 
 def cut_passages(document: SourceDocument, words: int) -> list[Context]:
     """All passages of a document, in order: whole sentences, about `words` words each."""
-    passages = cut_paragraphs(document.text.split(PARAGRAPHS), document.title, words)
-    return [Context(document.id, document.title, text) for text in passages]
+    passages = Document.of_paragraphs(document.text.split(PARAGRAPHS)).cut(document.title, words)
+    return [Context(document.id, document.title, text) for _, text in passages]

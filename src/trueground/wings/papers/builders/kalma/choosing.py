@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.benchmarks import read_entries
 from trueground.errors import InputError
 from trueground.models import UnscoredText
 from trueground.records import describe, shorten
@@ -35,6 +34,7 @@ from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.kalma.items import CountedPair, Draft, Fact, LinkedPair, grown
 from trueground.wings.papers.builders.kalma.knowledge import name_by_id
 from trueground.wings.papers.builders.kalma.wording import say
+from trueground.wings.papers.user_files import read_entries
 
 COUNTS_FILE = "counts.json"
 _COUNTS = 'as a build writes: {"entries": 20, "counts": {"relation": 3, …}}'

@@ -10,7 +10,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueground.benchmarks import read_entries
 from trueground.errors import GraphError, UsageError
 from trueground.records import describe, known_id, shorten
 from trueground.text import plain, read_triples
@@ -26,6 +25,7 @@ from trueground.wings.papers.builders.rows import (
     fault,
     source_rows,
 )
+from trueground.wings.papers.user_files import read_entries
 
 _SHOWN = 5
 _MAP = '{"relation": ["property of the graph", …], …}'
