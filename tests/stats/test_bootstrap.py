@@ -11,17 +11,16 @@ import pytest
 from trueground.stats import bootstrap
 from trueground.stats.bootstrap import (
     EXACT_UP_TO,
-    intervals,
+    Bootstrap,
     percentiles,
     resampled_means,
-    stratum_seed,
 )
 
 
 @pytest.mark.parametrize("n", [400, EXACT_UP_TO + 600])
 def test_width_is_that_of_the_normal_theory(n: int) -> None:
     values = np.random.default_rng(1).random((n, 1))
-    ((low, high),) = intervals(values)  # type: ignore[misc]
+    ((low, high),) = Bootstrap().intervals(values)  # type: ignore[misc]
     theory = 2 * 1.96 * values.std() / n**0.5
     assert (high - low) / theory == pytest.approx(1, abs=0.08)
     assert low < values.mean() < high
@@ -33,7 +32,7 @@ def test_coverage_by_simulation() -> None:
     samples = random.random((300, 60)) ** 2
     hits = 0
     for sample in samples:
-        ((low, high),) = intervals(sample[:, None], resamples=500)  # type: ignore[misc]
+        ((low, high),) = Bootstrap(resamples=500).intervals(sample[:, None])  # type: ignore[misc]
         hits += low <= 1 / 3 <= high
     assert 0.90 <= hits / len(samples) <= 0.98
 
@@ -41,14 +40,14 @@ def test_coverage_by_simulation() -> None:
 def test_unscored_items_are_resampled_but_not_averaged() -> None:
     values = np.full((100, 2), np.nan)
     values[:50, 0] = 0.25
-    assert intervals(values) == [(0.25, 0.25), None]
+    assert Bootstrap().intervals(values) == [(0.25, 0.25), None]
 
 
 def test_one_scored_item_has_no_interval() -> None:
     values = np.full((100, 1), np.nan)
     values[3] = 1.0
-    assert intervals(values) == [None]
-    assert intervals(np.empty((0, 1))) == [None]
+    assert Bootstrap().intervals(values) == [None]
+    assert Bootstrap().intervals(np.empty((0, 1))) == [None]
 
 
 @pytest.mark.parametrize("clusters", [300, EXACT_UP_TO + 500])
@@ -59,29 +58,31 @@ def test_clusters_widen_the_interval(clusters: int) -> None:
     values = np.repeat(one, 4, axis=0)
     codes = np.repeat(random.permutation(clusters), 4)
     order = random.permutation(len(values))
-    ((low, high),) = intervals(values[order], codes[order])  # type: ignore[misc]
-    ((low_1, high_1),) = intervals(one)  # type: ignore[misc]
+    ((low, high),) = Bootstrap().intervals(values[order], codes[order])  # type: ignore[misc]
+    ((low_1, high_1),) = Bootstrap().intervals(one)  # type: ignore[misc]
     assert (high - low) / (high_1 - low_1) == pytest.approx(1, abs=0.1)
 
 
 def test_rows_are_the_same_as_a_smaller_table() -> None:
     values = np.random.default_rng(3).random((3_000, 3))
     rows = np.arange(0, 3_000, 7)
-    assert intervals(values, rows=rows) == intervals(values[rows])
+    assert Bootstrap().intervals(values, rows=rows) == Bootstrap().intervals(values[rows])
 
 
 def test_columns_do_not_touch_each_other() -> None:
     values = np.random.default_rng(4).random((2_500, 4))
     values[::3, 2] = np.nan
-    together = intervals(values)
+    together = Bootstrap().intervals(values)
     for column in range(4):
-        assert intervals(values[:, [column]])[0] == pytest.approx(together[column], abs=1e-12)
+        assert Bootstrap().intervals(values[:, [column]])[0] == pytest.approx(
+            together[column], abs=1e-12
+        )
 
 
 def test_seed_decides() -> None:
     values = np.random.default_rng(5).random((500, 1))
-    assert intervals(values, seed=1) == intervals(values, seed=1)
-    assert intervals(values, seed=1) != intervals(values, seed=2)
+    assert Bootstrap(seed=1).intervals(values) == Bootstrap(seed=1).intervals(values)
+    assert Bootstrap(seed=1).intervals(values) != Bootstrap(seed=2).intervals(values)
 
 
 def test_poisson_weights_have_mean_and_variance_one() -> None:
@@ -105,7 +106,7 @@ def test_resampled_means_of_strata_average_to_a_narrower_interval() -> None:
     values = np.concatenate(strata).astype(float)
     cuts = np.cumsum([0, *(len(s) for s in strata)])
     parts = [
-        resampled_means(values, rows=np.arange(low, high), seed=stratum_seed(0, number))
+        resampled_means(values, rows=np.arange(low, high), seed=Bootstrap().of_stratum(number).seed)
         for number, (low, high) in enumerate(itertools.pairwise(cuts))
     ]
     low, high = percentiles(np.mean(parts, axis=0)[0], 0.95) or (0.0, 0.0)
@@ -113,4 +114,4 @@ def test_resampled_means_of_strata_average_to_a_narrower_interval() -> None:
     spread = np.sqrt(sum(s.var() / len(s) for s in strata)) / 3
     assert low == pytest.approx(mean - 1.96 * spread, abs=0.004)
     assert high == pytest.approx(mean + 1.96 * spread, abs=0.004)
-    assert stratum_seed(0, 0) != stratum_seed(0, 1) != stratum_seed(1, 0)
+    assert Bootstrap().of_stratum(0) != Bootstrap().of_stratum(1) != Bootstrap(seed=1).of_stratum(0)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tests.data.golden_ppi import CASES, sample
 
 from trueground.errors import InputError
-from trueground.stats.effects import allocate_labels
 from trueground.stats.rates import LabelSample
 
 Floats = NDArray[np.float64]
@@ -220,10 +219,10 @@ def test_a_plan_asks_for_as_many_labels_as_the_judge_leaves_unsaid() -> None:
     sharp = np.where(random.random(2000) < 0.5, 0.95, 0.05)
     blunt = np.full(2000, 0.5)
     strata = (sharp > 0.5).astype(np.int64)
-    few, width = allocate_labels(sharp, strata, 0.05)
-    many, _ = allocate_labels(blunt, strata, 0.05)
+    few, width = LabelSample.allocate(sharp, strata, 0.05)
+    many, _ = LabelSample.allocate(blunt, strata, 0.05)
     assert width <= 0.05
     assert few.sum() < 0.5 * many.sum()
     assert many.sum() == pytest.approx(323, abs=4)  # 0.25 · 1.967² / 0.05², of 2,000
-    everything, width = allocate_labels(blunt[:200], strata[:200], 0.001)
+    everything, width = LabelSample.allocate(blunt[:200], strata[:200], 0.001)
     assert (everything.sum(), width) == (200, 0.0)

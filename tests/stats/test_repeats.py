@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from tests.marks import mostly_long
 
-from trueground.stats.bootstrap import intervals
+from trueground.stats.bootstrap import Bootstrap
 from trueground.stats.repeats import Noise, PerQuestion
 
 NAN = float("nan")
@@ -67,7 +67,7 @@ def test_the_components_are_those_of_the_analysis_of_variance() -> None:
 def test_the_interval_is_that_of_question_means() -> None:
     """One bootstrap behind both: nothing is counted twice."""
     values = np.random.default_rng(3).random((50, 4))
-    expected = intervals(values.mean(axis=1, keepdims=True), seed=5)[0]
+    expected = Bootstrap(seed=5).intervals(values.mean(axis=1, keepdims=True))[0]
     assert of(values, seed=5).ci == pytest.approx(expected)
 
 

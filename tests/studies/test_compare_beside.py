@@ -24,7 +24,7 @@ import trueground as tg
 from trueground.errors import UsageError
 from trueground.reports.run_pages import write_run_page
 from trueground.stats.effects import Effects, effects_of, plan
-from trueground.stats.paired_tests import holm
+from trueground.stats.paired_tests import Paired
 from trueground.studies.comparing import compare
 from trueground.studies.comparison_pages import comparison_page, write_comparison
 
@@ -109,7 +109,7 @@ def test_holm_with_ties_is_that_of_statsmodels(p: list[float]) -> None:
     # statsmodels collects all garbage of the process each time, which takes longer than the rest.
     with mock.patch("gc.collect"):
         wanted = multipletests(p, method="holm")[1]
-    assert holm(list(p)) == pytest.approx(list(wanted))
+    assert Paired.adjust(list(p)) == pytest.approx(list(wanted))
 
 
 def test_groups_make_sizes_and_planning_wider(make: Make) -> None:

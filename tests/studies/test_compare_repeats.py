@@ -13,7 +13,7 @@ from tests.texts import comparison_text
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.stats.paired_tests import paired
+from trueground.stats.paired_tests import Paired
 from trueground.studies.comparing import compare
 
 Make = Callable[..., Path]
@@ -61,7 +61,7 @@ def test_answers_to_one_question_are_one_item(make: Make) -> None:
     found = compare([a, b])
     (pair,) = found.pairs
     means_a, means_b = by_hand(a, three), by_hand(b, five)
-    (expected,) = paired(
+    (expected,) = Paired.compare(
         *(np.array([means[q] for q in means_a])[:, None] for means in (means_a, means_b))
     )
     result = pair.metrics["f1"].result

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from trueground.cli.app import app
 from trueground.errors import TruegroundError
-from trueground.stats.paired_tests import paired
+from trueground.stats.paired_tests import Paired
 from trueground.studies.comparing import compare
 from trueground.studies.prompts import _beyond_chance, prompt_studies
 
@@ -79,7 +79,7 @@ def test_each_prompt_is_a_run_and_the_runs_are_compared() -> None:
     first, second = found["differences"]
     assert (first["difference"], first["higher"], first["lower"]) == (0.0, 0, 0)
     a, b = (np.array([values(name)]).T for name in ("default", "polite"))
-    (by_hand,) = paired(a, b)
+    (by_hand,) = Paired.compare(a, b)
     assert second["ci"] == pytest.approx(by_hand.ci)
     assert (second["p"], second["test"]) == (by_hand.p, "mcnemar")
     assert by_hand.p is not None
@@ -173,7 +173,7 @@ def test_runs_with_repeats_are_compared_by_their_questions(tmp_path: Path) -> No
         means.append(scores.mean(axis=1))
     assert (pair.items, result.n) == (40, 40)
     assert (result.mean_a, result.mean_b) == pytest.approx(tuple(m.mean() for m in means))
-    (by_hand,) = paired(means[0][:, None], means[1][:, None])
+    (by_hand,) = Paired.compare(means[0][:, None], means[1][:, None])
     assert result.difference == pytest.approx(by_hand.difference)
     assert any("a has 3 answers to each question" in note for note in pair.notes)
     change = next(iter((*pair.metrics[METRIC].changes_lost, *pair.metrics[METRIC].changes_won)))

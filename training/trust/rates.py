@@ -20,7 +20,7 @@ from training.offline_judge.sets import folds, read
 from training.trust.measuring import Fits, Settings, fit_without_each, read_with_claims
 from training.trust.page import filled
 from training.trust.tables import MEAN, NONE, grid
-from trueground.stats.bootstrap import intervals
+from trueground.stats.bootstrap import Bootstrap
 from trueground.stats.human.measure import measure
 from trueground.stats.rates import Corrected, LabelSample
 
@@ -99,7 +99,7 @@ def measure_set(
         y = np.where(chosen, labels, np.nan)
         drawn.append(LabelSample(chosen, probability, strata, clusters).correct_rate(scores, y))
     alone = float(np.mean([one.labels_ci[1] - one.labels_ci[0] for one in plain]))
-    judge_ci = intervals(scores[:, None], clusters, seed=seed)[0] or (np.nan, np.nan)
+    judge_ci = Bootstrap(seed=seed).intervals(scores[:, None], clusters)[0] or (np.nan, np.nan)
     auroc = measure(scores, labels, resamples=1, seed=seed).estimates["auroc"].value
     return SetRates(
         name,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from trueground.benchmarks.reads import RecordsReads, peek, start_recording, unread_fields
 from trueground.benchmarks.studies import Studies
 from trueground.components import Registry
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.options import (
     DeclaredOptions,
     Progress,
@@ -177,7 +177,7 @@ class Benchmark:
     def prepare(self, task: str, given: Mapping[str, Any], sources: Sources) -> Task:
         """The task with the options that were given. UsageError, InputError."""
         if task not in self.tasks:
-            raise unknown_name(f"task of {self.name}", task, self.tasks)
+            raise UsageError.unknown_name(f"task of {self.name}", task, self.tasks)
         own_prompt = sources.prompt is not None
         options = parse_options(self.options, self.name, given, task=task, own_prompt=own_prompt)
         changed = self.declared.changed(self.name, given)

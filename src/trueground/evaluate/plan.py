@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.components import ResultKey
-from trueground.errors import UsageError, spoken
+from trueground.errors import UsageError, user_messages
 from trueground.evaluate.components import Components
 from trueground.metrics import METRICS, AnswerVerdict, ClaimCheck, Spec
 from trueground.records import Check
 from trueground.runs import MetricSummary
-from trueground.stats import percentiles
+from trueground.stats import Bootstrap
 
 if TYPE_CHECKING:
     from trueground.types import PromptFile
@@ -78,6 +78,7 @@ class RunLevel:
         means in each resample, shape (resamples,).
         """
         entries, draws = dict(entries), dict(draws)
+        bootstrap = Bootstrap(level=level)
 
         def add(
             key: str, like: str, mean: float | None, drawn: NDArray[np.float64], *parts: str
@@ -85,7 +86,7 @@ class RunLevel:
             # Without an interval of its own, or of a part, there are too few items to draw from.
             if mean is None or any(entries[one].ci is None for one in (like, *parts)):
                 drawn = np.full_like(drawn, np.nan)
-            ci = percentiles(drawn, level)
+            ci = bootstrap.interval(drawn)
             entries[key] = msgspec.structs.replace(entries[like], mean=mean, ci=ci)
             draws[key] = drawn
 
@@ -240,7 +241,9 @@ class Plan:
     @property
     def note(self) -> str | None:
         """What the user should know beside the numbers."""
-        return spoken("; ".join(filter(None, (self.unused, self.components.note)))) or None
+        return (
+            user_messages.word("; ".join(filter(None, (self.unused, self.components.note)))) or None
+        )
 
     @cached_property
     def spare(self) -> frozenset[ClaimCheck]:

@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from trueground.evaluate.plan import ABSTAINED, Draws, Entries, Plan
-from trueground.evaluate.table import NO_ANSWER, ItemTable
+from trueground.evaluate.table import NO_ANSWER, ItemTable, RowsOnDisk
 from trueground.judges import FitFigures
 from trueground.metrics import AnswerVerdict, Spec
 from trueground.records import Check
@@ -27,15 +27,7 @@ from trueground.runs import (
     Verdicts,
     VerdictShare,
 )
-from trueground.stats import (
-    NumberTable,
-    mean,
-    percentiles,
-    resampled_means,
-    stratum_seed,
-    sum_counts,
-    total,
-)
+from trueground.stats import Bootstrap, mean, sum_counts, total
 from trueground.text import REFUSAL_RULES
 from trueground.types import ReasonKind, Status
 
@@ -134,18 +126,13 @@ def _compute(
     table: ItemTable,
     grouped: bool,
     rows: NDArray[np.int64] | None = None,
-    seed: int | None = None,
+    bootstrap: Bootstrap | None = None,
 ) -> _Numbers:
     """The numbers of all items, or of some rows."""
     status = table.status
     scores = _WithVerdicts(table.scores, status, plan.verdicts_at)
-    means = resampled_means(
-        scores,
-        table.clusters if grouped else None,
-        rows,
-        resamples=plan.resamples,
-        seed=plan.seed if seed is None else seed,
-    )
+    bootstrap = bootstrap or _bootstrap_of(plan)
+    means = bootstrap.means(scores, table.clusters if grouped else None, rows)
     n = table.n if rows is None else len(rows)
     specs = (*plan.specs, *plan.hidden)
     width = len(specs)
@@ -161,12 +148,12 @@ def _compute(
             counts[column] += np.bincount(codes[:, column], minlength=len(Status))
     keys = [spec.key for spec in specs]
     entries = {
-        key: _entry(plan, float(sum_), n, count.tolist(), percentiles(column, plan.level))
+        key: _entry(plan, float(sum_), n, count.tolist(), bootstrap.interval(column))
         for key, sum_, count, column in zip(keys, sums, counts, means, strict=False)
     }
     units = len(np.unique(table.clusters[slice(None) if rows is None else rows])) if grouped else n
     verdicts = {
-        name: _verdict_share(int(sum_), n, units, percentiles(column, plan.level), plan.level)
+        name: _verdict_share(int(sum_), n, units, bootstrap.interval(column), plan.level)
         for name, sum_, column in zip(
             AnswerVerdict.NAMES, sums[width:], means[width:], strict=False
         )
@@ -199,7 +186,9 @@ class _WithVerdicts:
     `at` is the column that decides; None adds none.
     """
 
-    def __init__(self, scores: NumberTable, status: NumberTable, at: int | None) -> None:
+    def __init__(
+        self, scores: NDArray[Any] | RowsOnDisk, status: NDArray[Any] | RowsOnDisk, at: int | None
+    ) -> None:
         self._scores, self._status, self._at = scores, status, at
         more = 0 if at is None else len(AnswerVerdict.NAMES)
         self.shape = (len(scores), scores.shape[1] + more)
@@ -230,6 +219,10 @@ def _entry(
     )
 
 
+def _bootstrap_of(plan: Plan) -> Bootstrap:
+    return Bootstrap(plan.resamples, plan.seed, plan.level)
+
+
 def _breakdown(
     plan: Plan, table: ItemTable, i: int, grouped: bool
 ) -> tuple[dict[str, _Numbers], dict[str, Average]]:
@@ -240,9 +233,10 @@ def _breakdown(
     # in some value is NaN there and from then on.
     keys = plan.summary_keys
     total = {key: np.zeros(plan.resamples) for key in keys}
+    bootstrap = _bootstrap_of(plan)
     for number, (name, code) in enumerate(sorted(table.names[i].items())):
         rows = np.flatnonzero(codes == code)
-        numbers = _compute(plan, table, grouped, rows, stratum_seed(plan.seed, number))
+        numbers = _compute(plan, table, grouped, rows, bootstrap.of_stratum(number))
         for key in keys:
             if numbers.metrics[key].scored:
                 total[key] += numbers.draws[key]
@@ -267,7 +261,7 @@ def _average(plan: Plan, entries: list[MetricSummary], total: NDArray[np.float64
     return Average(
         mean=mean(means),
         sd=stdev(means) if len(means) > 1 else None,
-        ci=percentiles(total / len(means), plan.level),
+        ci=_bootstrap_of(plan).interval(total / len(means)),
         values=len(means),
         of=len(entries),
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.records import Check, field_text
-from trueground.stats import NumberTable, sum_counts
+from trueground.stats import sum_counts
 from trueground.text import hash_text
 from trueground.types import Answered, Record
 
@@ -77,7 +77,7 @@ class RowStore:
                 self._file.write(waiting.tobytes())
             self._blocks.clear()
 
-    def rows(self) -> NumberTable:
+    def rows(self) -> NDArray[Any] | RowsOnDisk:
         """All rows so far, shape (rows, width); those in a file are read when asked for."""
         if self._file is not None:
             self._file.flush()
@@ -176,12 +176,12 @@ class ItemTable:
         return np.array(codes, np.int32)
 
     @property
-    def scores(self) -> NumberTable:
+    def scores(self) -> NDArray[Any] | RowsOnDisk:
         """Values of all items, shape (n, metrics); NaN where there is none."""
         return self._scores.rows()
 
     @property
-    def status(self) -> NumberTable:
+    def status(self) -> NDArray[Any] | RowsOnDisk:
         """Status codes of all items, shape (n, metrics)."""
         return self._status.rows()
 

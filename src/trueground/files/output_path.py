@@ -172,6 +172,17 @@ class OutputPath:
             output.check_file(kind, overwrite=overwrite)
         return OutputFiles(page, file)
 
+    def find_page(self, mark: str) -> Path:
+        """Return the page that the path names, a file or one in a folder. Makes nothing.
+
+        Raises:
+            UsageError: The path is neither that of a folder nor ends in .html.
+            OutputError: A page may not be written there.
+        """
+        page = self.find_files(mark).page
+        assert page is not None  # without numbers, each path names a page
+        return page
+
     # Writing
 
     def make_folder(self) -> None:

@@ -23,21 +23,13 @@ if TYPE_CHECKING:
         total as total,
         variance as variance,
     )
-    from trueground.stats.bootstrap import (
-        NumberTable as NumberTable,
-        all_alike as all_alike,
-        intervals as intervals,
-        percentiles as percentiles,
-        resampled_means as resampled_means,
-        stratum_seed as stratum_seed,
-        sum_clusters as sum_clusters,
-    )
+    from trueground.stats.bootstrap import Bootstrap as Bootstrap, sum_clusters as sum_clusters
     from trueground.stats.calibration import (
         IsotonicCurve as IsotonicCurve,
         LabelledProbabilities as LabelledProbabilities,
         LogisticCurve as LogisticCurve,
     )
-    from trueground.stats.effects import Sizes as Sizes, allocate_labels as allocate_labels
+    from trueground.stats.effects import Sizes as Sizes
     from trueground.stats.human.estimates import OverSets as OverSets
     from trueground.stats.human.measure import (
         Measured as Measured,
@@ -53,12 +45,7 @@ if TYPE_CHECKING:
         LabelledClaims as LabelledClaims,
         LogisticModel as LogisticModel,
     )
-    from trueground.stats.paired_tests import (
-        Paired as Paired,
-        differences as differences,
-        holm as holm,
-        paired as paired,
-    )
+    from trueground.stats.paired_tests import Paired as Paired
     from trueground.stats.rates import (
         LabelSample as LabelSample,
         clopper_pearson as clopper_pearson,
@@ -95,12 +82,7 @@ __getattr__, __dir__ = load_lazily(
             "variance",
         ),
         "bootstrap": (
-            "NumberTable",
-            "all_alike",
-            "intervals",
-            "percentiles",
-            "resampled_means",
-            "stratum_seed",
+            "Bootstrap",
             "sum_clusters",
         ),
         "calibration": (
@@ -108,10 +90,7 @@ __getattr__, __dir__ = load_lazily(
             "LabelledProbabilities",
             "LogisticCurve",
         ),
-        "effects": (
-            "Sizes",
-            "allocate_labels",
-        ),
+        "effects": ("Sizes",),
         "human.estimates": ("OverSets",),
         "human.measure": (
             "Measured",
@@ -127,12 +106,7 @@ __getattr__, __dir__ = load_lazily(
             "LabelledClaims",
             "LogisticModel",
         ),
-        "paired_tests": (
-            "Paired",
-            "differences",
-            "holm",
-            "paired",
-        ),
+        "paired_tests": ("Paired",),
         "rates": (
             "LabelSample",
             "clopper_pearson",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,23 +63,54 @@ class NumberTable(Protocol):
         ...
 
 
-def intervals(
-    values: NumberTable,
-    clusters: Ints | None = None,
-    rows: Ints | None = None,
-    *,
-    resamples: int = 2_000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> list[Interval | None]:
-    """An interval for the mean of each column of `values`, shape (items, metrics).
+@dataclass(frozen=True)
+class Bootstrap:
+    """A percentile bootstrap over items.
 
-    NaN marks an item that is not scored; it still takes part in the resampling. Items with equal
-    `clusters` (items,) are resampled together, `rows` limits the work to these items. None for
-    fewer than two scored items (clusters).
+    Attributes:
+        resamples: Number of resamples.
+        seed: Their seed.
+        level: Confidence level of intervals.
     """
-    means = resampled_means(values, clusters, rows, resamples=resamples, seed=seed)
-    return [percentiles(column, level) for column in means]
+
+    resamples: int = 2_000
+    seed: int = 0
+    level: float = 0.95
+
+    def of_stratum(self, number: int) -> Bootstrap:
+        """Return the bootstrap of one stratum: its resamples differ from those of all others."""
+        return replace(self, seed=self.seed + (number + 1) * _STRIDE)
+
+    def means(
+        self, values: NumberTable, clusters: Ints | None = None, rows: Ints | None = None
+    ) -> Floats:
+        """Return the mean of each column in each resample, shape (metrics, resamples).
+
+        NaN if a resample has no scored item, and in a column with fewer than two of them.
+
+        Args:
+            values: Shape (items, metrics). NaN marks an item without a score. It is resampled, too.
+            clusters: The cluster of each item, shape (items,). Clusters are resampled as a whole.
+            rows: The items to resample. Default: all.
+        """
+        return resampled_means(values, clusters, rows, resamples=self.resamples, seed=self.seed)
+
+    def intervals(
+        self, values: NumberTable, clusters: Ints | None = None, rows: Ints | None = None
+    ) -> list[Interval | None]:
+        """Return an interval for the mean of each column of `values`; arguments as in `means`.
+
+        None for fewer than two scored items or clusters.
+        """
+        return [self.interval(column) for column in self.means(values, clusters, rows)]
+
+    def interval(self, draws: Floats) -> Interval | None:
+        """Return the interval of resampled numbers, shape (resamples,); None if all are NaN."""
+        return percentiles(draws, self.level)
+
+    def varying_interval(self, draws: Floats) -> Interval | None:
+        """Return the interval; None also if all numbers are alike: there are too few items."""
+        return varying_interval(draws, self.level)
 
 
 def resampled_means(
@@ -89,7 +121,7 @@ def resampled_means(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Floats:
-    """The mean of each column in each resample, shape (metrics, resamples); see `intervals`.
+    """The mean of each column in each resample, shape (metrics, resamples); see `Bootstrap`.
 
     NaN where a resample met no scored item, and throughout a column with fewer than two of them.
     """
@@ -136,11 +168,6 @@ def resampled_counts(
     return counts
 
 
-def stratum_seed(seed: int, number: int) -> int:
-    """A seed for the draws of one stratum, different from those of all others and of the whole."""
-    return seed + (number + 1) * _STRIDE
-
-
 def percentiles(means: Floats, level: float) -> Interval | None:
     """The interval of resampled means; None where there are none."""
     known = ~np.isnan(means)
@@ -170,6 +197,11 @@ def all_alike(draws: Floats) -> bool:
     """Whether all numbers among these are equal up to rounding; False where there is none."""
     known = draws[np.isfinite(draws)]
     return bool(len(known)) and bool(np.ptp(known) <= _NOISE * max(1.0, float(abs(known[0]))))
+
+
+def varying_interval(draws: Floats, level: float) -> Interval | None:
+    """The percentile interval; None where all draws are the same, which tells of too few items."""
+    return None if all_alike(draws) else percentiles(draws, level)
 
 
 def ratio(a: Floats | float, b: Floats | Ints | float) -> Floats:

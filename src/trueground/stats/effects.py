@@ -32,7 +32,6 @@ from trueground.stats.agreement import average_ranks
 from trueground.stats.arithmetic.arrays import arcsin
 from trueground.stats.arithmetic.distributions import normal_quantile, t_quantile as quantile_of_t
 from trueground.stats.arithmetic.sums import (
-    dot,
     mean,
     standard_deviation,
     sum_counts,
@@ -47,8 +46,8 @@ from trueground.stats.bootstrap import (
     resampled_means,
     variance_of_mean,
 )
-from trueground.stats.paired_tests import MCNEMAR, Paired, SignedRank, differences, signed_rank
-from trueground.stats.rates import LabelSample, share_interval, t_quantile
+from trueground.stats.paired_tests import MCNEMAR, Paired, SignedRank, signed_rank
+from trueground.stats.rates import share_interval
 
 MOST_SIZES = 512
 _COLUMNS = 250  # resamples that are ranked together
@@ -103,7 +102,7 @@ def effects_of(
     for low in range(0, a.shape[1], _METRICS):
         part = slice(low, low + _METRICS)
         x, y = a[:, part], b[:, part]
-        d = differences(x, y)
+        d = Paired.differences(x, y)
         shift = d - mean(d, axis=0)  # squares of the shifted differences lose no digits
         higher, lower = (d > 0).astype(np.float64), (d < 0).astype(np.float64)
         table = np.concatenate([d, shift, shift * shift, higher, lower, x, y], axis=1)
@@ -366,39 +365,6 @@ def _t_quantiles(df: float, alpha: float, power: float) -> float:
     return quantile_of_t(1 - alpha / 2, df) + quantile_of_t(power, df)
 
 
-def allocate_labels(
-    shares: Floats, strata: Ints, half_width: float, *, level: float = 0.95
-) -> tuple[Ints, float]:
-    """Labels of each stratum (strata,) for an interval of ± `half_width`, and that expected.
-
-    `shares` (items,) is how likely people label the item 1, as far as is known; `strata` (items,)
-    count from 0. Each gets labels by its size and its spread (Neyman 1934), never taken for less
-    than that of a share of 0.1: two at least, LEAST_LABELS of all, so that LEAST_OF_A_CLASS are
-    likely.
-    """
-    sizes, n = np.bincount(strata), len(shares)
-    p = np.bincount(strata, shares) / sizes
-    spread = np.sqrt(np.maximum(p * (1 - p), 0.09))
-    likely_share = mean(shares)
-    rarer = max(min(likely_share, 1 - likely_share), 1e-3)
-
-    def counts_for(labels: int) -> Ints:
-        ends = np.rint(labels * np.cumsum(sizes * spread) / dot(sizes, spread)).astype(np.int64)
-        return np.asarray(np.minimum(sizes, np.maximum(2, np.diff(ends, prepend=0))))
-
-    def width_of(counts: Ints) -> float:
-        weighted = sizes / n * spread
-        error = total(weighted * weighted * (1 / counts - 1 / sizes))
-        freedom = sum_counts(counts) - len(sizes) - 1
-        return t_quantile(freedom, level) * math.sqrt(max(error, 0.0))
-
-    likely = LabelSample.LEAST_OF_A_CLASS + 2 * math.sqrt(LabelSample.LEAST_OF_A_CLASS)
-    label_counts = range(min(n, max(LabelSample.LEAST_LABELS, math.ceil(likely / rarer))), n)
-    narrow = bisect_left(label_counts, True, key=lambda k: width_of(counts_for(k)) <= half_width)
-    counts = counts_for(label_counts.start + narrow)
-    return counts, width_of(counts)
-
-
 @dataclass(frozen=True)
 class Sizes:
     """What a study shows with the test of a metric, not adjusted for the number of metrics.
@@ -442,7 +408,9 @@ class Sizes:
             effects = effects_of(
                 a[part], b[part], groups, binary=binary, resamples=resamples, seed=seed, level=level
             )
-            for i, d, effect in zip(columns, differences(a[part], b[part]).T, effects, strict=True):
+            for i, d, effect in zip(
+                columns, Paired.differences(a[part], b[part]).T, effects, strict=True
+            ):
                 wilcoxon = signed_rank(d, groups) if len(d) and results[i].mcnemar is None else None
                 planning = plan(
                     d,

@@ -87,6 +87,81 @@ class Paired:
     patterns: int | None = None
     why: str | None = None
 
+    @classmethod
+    def compare(
+        cls,
+        a: Floats,
+        b: Floats,
+        clusters: Ints | None = None,
+        *,
+        resamples: int = 2_000,
+        seed: int = 0,
+        level: float = 0.95,
+        tests: int = 1,
+    ) -> list[Paired]:
+        """Compare the columns of `a` and `b`, both of shape (items, metrics), NaN where not scored.
+
+        Items with equal `clusters` (items,) belong together. `resamples` are bootstrap samples, and
+        the least number of random sign patterns: more where p is adjusted for many `tests`.
+        """
+        d = cls.differences(a, b)
+        metrics = range(d.shape[1])
+        means = resampled_means(d, clusters, resamples=resamples, seed=seed)
+        binary = [_is_binary(a[:, i]) and _is_binary(b[:, i]) for i in metrics]
+        flipped = [i for i in metrics if clusters is not None or not binary[i]]
+        units = len(d) if clusters is None else len(np.unique(clusters))
+        flips = flips_for(tests, units, resamples=resamples, alpha=1 - level)
+        tested = sign_flip(d[:, flipped], clusters, flips=flips, seed=seed)
+        by_flips = dict(zip(flipped, tested, strict=True))
+        results = []
+        for i in metrics:
+            both = ~np.isnan(d[:, i])
+            n = sum_counts(both)
+            if not n:
+                results.append(cls(0))
+                continue
+            higher, lower = sum_counts(d[:, i] > 0), sum_counts(d[:, i] < 0)
+            table = McNemar(lower, higher, mcnemar(lower, higher)) if binary[i] else None
+            flip = by_flips.get(i)
+            p, test = (table.p, MCNEMAR) if table else (None, None)
+            if flip:
+                p, test = flip.p, SIGN_FLIP_EXACT if flip.exact else SIGN_FLIP
+            alike = all_alike(means[i])  # then nothing tells how other items would differ
+            results.append(
+                cls(
+                    n=n,
+                    mean_a=mean(a[both, i]),
+                    mean_b=mean(b[both, i]),
+                    difference=mean(d[both, i]),
+                    ci=None if alike else percentiles(means[i], level),
+                    p=p,
+                    test=test,
+                    higher=higher,
+                    lower=lower,
+                    tied=n - higher - lower,
+                    mcnemar=table,
+                    patterns=flip.patterns if flip else None,
+                    why=ALIKE if alike else None,
+                )
+            )
+        return results
+
+    @staticmethod
+    def adjust(p_values: Sequence[float | None]) -> list[float | None]:
+        """Return Holm's (1979) adjusted p values, in order; None is no test, and not counted."""
+        known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+        adjusted: list[float | None] = [None] * len(p_values)
+        largest = 0.0
+        for place, (p, i) in enumerate(known):
+            largest = max(largest, min(1.0, (len(known) - place) * p))
+            adjusted[i] = largest
+        return adjusted
+
+    @staticmethod
+    def differences(a: Floats, b: Floats) -> Floats:
+        """Return b − a to DECIMALS decimals, by which differences are tested and counted."""
+        return _without_noise(b - a)
+
     @property
     def sampled_patterns(self) -> int | None:
         """How many random patterns of signs p is from; None if it is exact or missing."""
@@ -132,71 +207,8 @@ class SignedRank:
     p: float
 
 
-def differences(a: Floats, b: Floats) -> Floats:
-    """b − a to DECIMALS decimals, NaN stays NaN: all that tests, counts or names differences."""
-    return _without_noise(b - a)
-
-
 def _without_noise(values: Floats) -> Floats:
     return np.asarray(np.round(values, DECIMALS), np.float64)
-
-
-def paired(
-    a: Floats,
-    b: Floats,
-    clusters: Ints | None = None,
-    *,
-    resamples: int = 2_000,
-    seed: int = 0,
-    level: float = 0.95,
-    tests: int = 1,
-) -> list[Paired]:
-    """Compare the columns of `a` and `b`, both of shape (items, metrics), NaN where not scored.
-
-    Items with equal `clusters` (items,) belong together. `resamples` are bootstrap samples, and the
-    least number of random sign patterns: more where p is to be adjusted for many `tests`.
-    """
-    d = differences(a, b)
-    metrics = range(d.shape[1])
-    means = resampled_means(d, clusters, resamples=resamples, seed=seed)
-    binary = [_is_binary(a[:, i]) and _is_binary(b[:, i]) for i in metrics]
-    flipped = [i for i in metrics if clusters is not None or not binary[i]]
-    units = len(d) if clusters is None else len(np.unique(clusters))
-    flips = flips_for(tests, units, resamples=resamples, alpha=1 - level)
-    tested = sign_flip(d[:, flipped], clusters, flips=flips, seed=seed)
-    by_flips = dict(zip(flipped, tested, strict=True))
-    results = []
-    for i in metrics:
-        both = ~np.isnan(d[:, i])
-        n = sum_counts(both)
-        if not n:
-            results.append(Paired(0))
-            continue
-        higher, lower = sum_counts(d[:, i] > 0), sum_counts(d[:, i] < 0)
-        table = McNemar(lower, higher, mcnemar(lower, higher)) if binary[i] else None
-        flip = by_flips.get(i)
-        p, test = (table.p, MCNEMAR) if table else (None, None)
-        if flip:
-            p, test = flip.p, SIGN_FLIP_EXACT if flip.exact else SIGN_FLIP
-        alike = all_alike(means[i])  # then nothing tells how other items would differ
-        results.append(
-            Paired(
-                n=n,
-                mean_a=mean(a[both, i]),
-                mean_b=mean(b[both, i]),
-                difference=mean(d[both, i]),
-                ci=None if alike else percentiles(means[i], level),
-                p=p,
-                test=test,
-                higher=higher,
-                lower=lower,
-                tied=n - higher - lower,
-                mcnemar=table,
-                patterns=flip.patterns if flip else None,
-                why=ALIKE if alike else None,
-            )
-        )
-    return results
 
 
 def _is_binary(values: Floats) -> bool:
@@ -208,17 +220,6 @@ def mcnemar(b: int, c: int) -> float:
     if min(b, c) < 0:
         raise ValueError(f"counts are {b} and {c}; expected 0 or more")
     return 1.0 if b == c else min(1.0, 2 * beta_cdf(0.5, max(b, c), min(b, c) + 1))
-
-
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's (1979) adjusted p values, in the order of the input; None is no test, not counted."""
-    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for place, (p, i) in enumerate(known):
-        largest = max(largest, min(1.0, (len(known) - place) * p))
-        adjusted[i] = largest
-    return adjusted
 
 
 def flips_for(tests: int, units: int, *, resamples: int, alpha: float) -> int:

@@ -14,6 +14,7 @@ hundred labels (docs/rates.md has the table). `ci_new` is about further items li
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -52,6 +53,41 @@ class LabelSample:
         """All items had the same chance."""
         share = sum_counts(labelled) / len(labelled)
         return cls(labelled, np.full(len(labelled), share), None, clusters)
+
+    @classmethod
+    def allocate(
+        cls, shares: Floats, strata: Ints, half_width: float, *, level: float = 0.95
+    ) -> tuple[Ints, float]:
+        """Labels of each stratum (strata,) for an interval of ± `half_width`, and that expected.
+
+        `shares` (items,) is how likely people label the item 1, as far as is known; `strata`
+        (items,) count from 0. Each gets labels by its size and its spread (Neyman 1934), never
+        taken for less than that of a share of 0.1: two at least, LEAST_LABELS of all, so that
+        LEAST_OF_A_CLASS are likely.
+        """
+        sizes, n = np.bincount(strata), len(shares)
+        p = np.bincount(strata, shares) / sizes
+        spread = np.sqrt(np.maximum(p * (1 - p), 0.09))
+        likely_share = mean(shares)
+        rarer = max(min(likely_share, 1 - likely_share), 1e-3)
+
+        def counts_for(labels: int) -> Ints:
+            ends = np.rint(labels * np.cumsum(sizes * spread) / dot(sizes, spread)).astype(np.int64)
+            return np.asarray(np.minimum(sizes, np.maximum(2, np.diff(ends, prepend=0))))
+
+        def width_of(counts: Ints) -> float:
+            weighted = sizes / n * spread
+            error = total(weighted * weighted * (1 / counts - 1 / sizes))
+            freedom = sum_counts(counts) - len(sizes) - 1
+            return t_quantile(freedom, level) * math.sqrt(max(error, 0.0))
+
+        likely = cls.LEAST_OF_A_CLASS + 2 * math.sqrt(cls.LEAST_OF_A_CLASS)
+        label_counts = range(min(n, max(cls.LEAST_LABELS, math.ceil(likely / rarer))), n)
+        narrow = bisect_left(
+            label_counts, True, key=lambda k: width_of(counts_for(k)) <= half_width
+        )
+        counts = counts_for(label_counts.start + narrow)
+        return counts, width_of(counts)
 
     @property
     def equal(self) -> bool:

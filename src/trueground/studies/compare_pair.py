@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from trueground.errors import UsageError
 from trueground.evaluate import macro_key
 from trueground.metrics import METRICS, AnswerVerdict
-from trueground.reports import item_links
-from trueground.stats import Paired, Sizes, differences, holm, paired, sum_counts
+from trueground.runs import RunFiles
+from trueground.stats import Paired, Sizes, sum_counts
 from trueground.studies.pairing import (
     SCORED,
     Aligned,
@@ -145,7 +145,7 @@ def compare_pair(
     verdicts, left_out = None, []
     mine, other = a.run.verdict_signature, b.run.verdict_signature
     if mine is not None and mine == other:
-        shares = paired(a.scores.verdicts, b.scores.verdicts, clusters, **options.draws)
+        shares = Paired.compare(a.scores.verdicts, b.scores.verdicts, clusters, **options.draws)
         verdicts = dict(zip(AnswerVerdict.NAMES, shares, strict=True))
     elif mine is not None and other is not None:
         left_out = ["verdicts of answers are not compared: other judges or claims made them"]
@@ -173,7 +173,7 @@ def _compare_items(
     aligned: Aligned, metrics: Sequence[str], options: CompareOptions
 ) -> dict[str, MetricComparison]:
     a, b, clusters = aligned.a.scores, aligned.b.scores, aligned.clusters
-    results = paired(a.values, b.values, clusters, tests=options.tests, **options.draws)
+    results = Paired.compare(a.values, b.values, clusters, tests=options.tests, **options.draws)
     sizes = Sizes.compute(
         results,
         a.values,
@@ -219,7 +219,7 @@ def _largest_changes(
 ) -> list[tuple[tuple[Change, ...], tuple[Change, ...]]]:
     """For each metric the items that lost most, and those that won most; ties in order."""
     a, b = aligned.a, aligned.b
-    gains = differences(a.scores.values, b.scores.values) * np.where(better, 1.0, -1.0)
+    gains = Paired.differences(a.scores.values, b.scores.values) * np.where(better, 1.0, -1.0)
     chosen = []
     for gain in gains.T:  # NaN stands last in either order
         lost, won = np.argsort(gain, kind="stable"), np.argsort(-gain, kind="stable")
@@ -228,8 +228,8 @@ def _largest_changes(
         )
     rows = np.unique(np.concatenate([part for parts in chosen for part in parts]))
     texts_a, texts_b = read_items(a.run, a.rows[rows]), read_items(b.run, b.rows[rows])
-    links_a = item_links(a.run.path, [item.on_page for item in texts_a.values()])
-    links_b = item_links(b.run.path, [item.on_page for item in texts_b.values()])
+    links_a = RunFiles(a.run.path).item_links([item.on_page for item in texts_a.values()])
+    links_b = RunFiles(b.run.path).item_links([item.on_page for item in texts_b.values()])
 
     def change(row: int, i: int) -> Change:
         in_a, in_b = texts_a[int(a.rows[row])], texts_b[int(b.rows[row])]
@@ -326,7 +326,7 @@ def adjust(pairs: Sequence[PairComparison], alpha: float) -> tuple[PairCompariso
     p from random patterns is at least 1 / (patterns + 1); Holm's first is `tests` times that.
     """
     p_values = [m.result.p for pair in pairs for m in pair.metrics.values()]
-    holm_values = iter(holm(p_values))
+    holm_values = iter(Paired.adjust(p_values))
     tests = sum(p is not None for p in p_values)
     adjusted = []
     for pair in pairs:

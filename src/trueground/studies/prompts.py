@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trueground.metrics import METRICS
 from trueground.runs import RunFiles
-from trueground.stats import PerQuestion, holm, intervals, mean, paired, sum_counts, total, variance
+from trueground.stats import Bootstrap, Paired, PerQuestion, mean, sum_counts, total, variance
 from trueground.studies.finished import (
     NO_HASH,
     FinishedRun,
@@ -28,7 +28,7 @@ from trueground.types import PromptFile
 
 # Options that say which words are in a prompt, and so differ where the prompts do.
 _OF_PROMPT = {"task-instruction", "instruction"}
-_DRAWS: Any = {"resamples": 2_000, "seed": 0, "level": 0.95}
+_BOOTSTRAP = Bootstrap()
 _ALIKE = ("benchmark", "data", "model", "params", "limit", "repeats")
 
 
@@ -92,7 +92,7 @@ def _study(runs: Sequence[FinishedRun]) -> dict[str, Any] | None:
         "headline": first.manifest.benchmark and first.manifest.benchmark.headline,
         "questions": len(common),
         "repeats": first.repeats,
-        "ci_level": _DRAWS["level"],
+        "ci_level": _BOOTSTRAP.level,
         "prompts": [
             {"name": name, "files": files, "run": str(run.path)}
             for name, files, run in zip(names, prompts, runs, strict=True)
@@ -165,7 +165,7 @@ def _metric(
         flips = _flips(used, share, of("differ")[known], groups)
     return numbers | {
         "means": averages,
-        "cis": intervals(used, groups, **_DRAWS),
+        "cis": _BOOTSTRAP.intervals(used, groups),
         "min": min(averages),
         "max": max(averages),
         "range": max(averages) - min(averages),
@@ -212,7 +212,7 @@ def _flips(
         "flipped": sum_counts(flipped),
         "questions": len(used),
         "rate": sum_counts(flipped) / len(flipped),
-        "ci": intervals(flipped[:, None].astype(np.float64), clusters, **_DRAWS)[0],
+        "ci": _BOOTSTRAP.intervals(flipped[:, None].astype(np.float64), clusters)[0],
         "two_differ": mean(np.concatenate(apart)),
         "two_differ_same": None if np.isnan(same).all() else mean(same[~np.isnan(same)]),
     }
@@ -224,7 +224,7 @@ def _differences(
     """Every later prompt against the first, paired by question; Holm over the prompts."""
     others = used.shape[1] - 1
     base = np.repeat(used[:, :1], others, axis=1)
-    results = paired(base, used[:, 1:], clusters, tests=others, **_DRAWS)
+    results = Paired.compare(base, used[:, 1:], clusters, tests=others)
     return [
         {
             "prompt": name,
@@ -237,6 +237,6 @@ def _differences(
             "lower": result.lower,
         }
         for name, result, p_holm in zip(
-            names[1:], results, holm([result.p for result in results]), strict=True
+            names[1:], results, Paired.adjust([result.p for result in results]), strict=True
         )
     ]

@@ -19,7 +19,7 @@ from trueground.errors import UsageError
 from trueground.evaluate import TOTAL_NAMES, Entries, RunLevel, macro_key
 from trueground.metrics import METRICS, Spec
 from trueground.runs import MetricSummary
-from trueground.stats import all_alike, percentiles, resampled_means, sum_counts, total as add_rows
+from trueground.stats import Bootstrap, sum_counts, total as add_rows
 from trueground.studies.finished import Scores
 
 
@@ -80,10 +80,10 @@ def compare_whole_runs(
     if not known:
         return {}, reasons
     run_level = RunLevel(known)
+    bootstrap = Bootstrap(resamples, seed, level)
     keys = [spec.key for spec in (*known, *run_level.hidden)]
     numbers_a, numbers_b = (
-        _compute(run_level, keys, metrics, scores, clusters, resamples, seed, level)
-        for scores in (a, b)
+        _compute(run_level, keys, metrics, scores, clusters, bootstrap) for scores in (a, b)
     )
     differences = {}
     for name in run_level.keys:
@@ -107,7 +107,7 @@ def compare_whole_runs(
         difference = ci = None
         if mean_a is not None and mean_b is not None:
             difference, drawn = mean_b - mean_a, drawn_b - drawn_a
-            ci = None if all_alike(drawn) else percentiles(drawn, level)
+            ci = bootstrap.varying_interval(drawn)
         differences[name] = RunDifference(mean_a, mean_b, difference, ci)
     return differences, reasons
 
@@ -118,9 +118,7 @@ def _compute(
     metrics: Sequence[str],
     scores: Scores,
     clusters: NDArray[np.int64] | None,
-    resamples: int,
-    seed: int,
-    level: float,
+    bootstrap: Bootstrap,
 ) -> dict[str, tuple[float | None, NDArray[np.float64]]]:
     """Each number of one run, and what it is in each resample, shape (resamples,)."""
     columns = []
@@ -132,16 +130,18 @@ def _compute(
         else:
             columns.append(scores.values[:, metrics.index(key)])
     table = np.stack(columns, axis=1)
-    drawn = resampled_means(table, clusters, resamples=resamples, seed=seed)
+    drawn = bootstrap.means(table, clusters)
     known = ~np.isnan(table)
     sums, scored = add_rows(np.where(known, table, 0.0), axis=0), sum_counts(known, axis=0)
     entries: Entries = {
-        key: MetricSummary(float(total / n) if n else None, percentiles(means, level), level)
+        key: MetricSummary(
+            float(total / n) if n else None, bootstrap.interval(means), bootstrap.level
+        )
         for key, total, n, means in zip(keys, sums, scored, drawn, strict=True)
     }
     sums_by_key = dict(zip(keys, map(float, sums), strict=True))
     by_key = dict(zip(keys, drawn, strict=True))
-    entries, draws = run_level.added(entries, sums_by_key, by_key, level)
+    entries, draws = run_level.added(entries, sums_by_key, by_key, bootstrap.level)
     return {key: (entry.mean, draws[key]) for key, entry in entries.items()}
 
 

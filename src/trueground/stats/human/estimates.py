@@ -22,7 +22,12 @@ import numpy as np
 from trueground.errors import UsageError
 from trueground.stats.arithmetic.distributions import draw_binomial, draw_normal
 from trueground.stats.arithmetic.sums import dot_rows, mean, total
-from trueground.stats.bootstrap import Floats, Interval, Ints, all_alike, percentiles
+from trueground.stats.bootstrap import (
+    Floats,
+    Interval,
+    Ints,
+    varying_interval,
+)
 from trueground.stats.human.column import LabelledScores
 from trueground.stats.human.weighing import GAP
 
@@ -182,11 +187,6 @@ def mean_of_sets(sets: Iterable[Estimated], level: float = 0.95) -> dict[str, Me
     for one in sets:
         every.add(one)
     return every.means(level)
-
-
-def varying_interval(draws: Floats, level: float) -> Interval | None:
-    """The percentile interval; None where all draws are the same, which tells of too few items."""
-    return None if all_alike(draws) else percentiles(draws, level)
 
 
 def raw_estimates(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from trueground.errors import UsageError
 from trueground.stats.arithmetic.sums import sum_counts
-from trueground.stats.bootstrap import Floats, Mask, percentiles
+from trueground.stats.bootstrap import Floats, Mask, percentiles, varying_interval
 from trueground.stats.calibration import LabelledProbabilities
 from trueground.stats.human.column import (
     Clusters,
@@ -30,7 +30,6 @@ from trueground.stats.human.estimates import (
     calibration_by_chance,
     calibration_interval,
     raw_estimates,
-    varying_interval,
 )
 from trueground.stats.human.weighing import confusion_measures, resample, weigh, weigh_once
 from trueground.stats.rates import clopper_pearson

@@ -14,14 +14,13 @@ from numpy.typing import ArrayLike
 
 from trueground.errors import InputError
 from trueground.stats.arithmetic.sums import count_product, sum_counts, total
-from trueground.stats.bootstrap import Floats, Mask, ratio
+from trueground.stats.bootstrap import Floats, Mask, ratio, varying_interval
 from trueground.stats.human.column import Clusters, LabelledScores, check_numbers, number_units
 from trueground.stats.human.estimates import (
     Estimated,
     MeasureEstimate,
     OverSets,
     raw_estimates,
-    varying_interval,
 )
 from trueground.stats.human.measure import LEAST, assemble, units_of
 from trueground.stats.human.weighing import Draws, rank_measures, resample, weigh, weigh_once

@@ -12,20 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks import (
-    PaperJudge,
-    PublishedTable,
-    all_benchmarks,
-)
+from trueground.benchmarks import PaperJudge, PublishedTable, all_benchmarks
 from trueground.components import ResultKey
 from trueground.errors import InputError, UsageError
 from trueground.metrics import METRICS
-from trueground.reports import DATASET
 from trueground.runs import Manifest, RunBenchmark, UsedComponent
 from trueground.studies.leaderboard.board import Board, BoardColumn, find_benchmark, studies_of
 from trueground.studies.leaderboard.model_info import Models, find_model
 from trueground.studies.leaderboard.results import over_models
-from trueground.studies.leaderboard.runs import MetricEntry, Run, RunSummary
+from trueground.studies.leaderboard.runs import DATASET, MetricEntry, Run, RunSummary
 from trueground.text import few
 
 _EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.stats import intervals, log, mean, total
+from trueground.stats import Bootstrap, log, mean, total
 from trueground.wings.search.base import Hit, Retriever
 
 MEASURES = ("recall", "success", "mrr", "ndcg")
@@ -119,7 +119,7 @@ def evaluate(
             "each k from 1 to top"
         )
     names, values = measure(retriever.search(queries, top), gold, ks)
-    bounds = intervals(values, resamples=resamples, seed=seed, level=level)
+    bounds = Bootstrap(resamples, seed, level).intervals(values)
     means = {}
     for name, column, interval in zip(names, values.T, bounds, strict=True):
         scored = column[~np.isnan(column)]

@@ -20,12 +20,12 @@ import numpy as np
 
 from trueground.benchmarks import get_benchmark
 from trueground.components import ComponentSpec
-from trueground.errors import InputError, OutputError, UsageError, unknown_name
+from trueground.errors import InputError, OutputError, UsageError
 from trueground.judges import CATEGORIES, CATEGORY, Comparer
 from trueground.labels import LabelRule, RecordLabel
 from trueground.metrics import METRICS
 from trueground.options import Progress
-from trueground.stats import intervals, mean, sum_counts, variance
+from trueground.stats import Bootstrap, mean, sum_counts, variance
 from trueground.studies import FinishedRun
 from trueground.text import hash_text
 from trueground.types import ComparisonRequest, Record, Status, Turn
@@ -264,7 +264,7 @@ def _read_lines(path: Path) -> Lines:
                 "writes, with nothing changed but `category`"
             ) from None
         if line.category is not None and line.category not in ALLOWED:
-            message = unknown_name("category", line.category, ALLOWED)
+            message = UsageError.unknown_name("category", line.category, ALLOWED)
             raise InputError(f"{path}, line {number} (id {line.id!r}): {message}")
         if line.id in ids:
             raise InputError(f"{path}: the id {line.id!r} comes twice; leave one line of each")
@@ -341,7 +341,7 @@ def compute_by_label(
     # An item without a group is one of its own: it gets a number that no other has.
     _, codes = np.unique(groups, return_inverse=True)
     clusters = None if lone.all() else np.where(lone, len(groups) + np.arange(len(groups)), codes)
-    draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
+    bootstrap = Bootstrap(resamples, seed, level)
     rows: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     for label, name, chosen in ((1, "positive", positive), (0, "negative", ~positive)):
@@ -356,7 +356,7 @@ def compute_by_label(
                 "label": label,
                 "n": len(values),
                 "mean": mean(values),
-                "ci": intervals(values[:, None], mine, **draws)[0],
+                "ci": bootstrap.intervals(values[:, None], mine)[0],
                 "median": float(np.median(values)),
                 "sd": math.sqrt(variance(values, ddof=1)) if len(values) > 1 else None,
             }
