@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from trueground.evaluate.page_writer import PageWriter
+from trueground.evaluate.shard import Shard
 from trueground.options import (
     Cache,
     DeclaredOption,
@@ -82,8 +83,13 @@ ShardCount = Annotated[
     Option("Score in N shards, each kept when done. Default: one a 128 MiB.", "--shards", min=1),
 ]
 OneShard = Annotated[
-    str | None,
-    Option("I/N: only shard I of N, from 1; when all are done: trueground merge OUT.", "--shard"),
+    Shard | str | None,
+    Option(
+        "I/N: only shard I of N, from 1; when all are done: trueground merge OUT.",
+        "--shard",
+        type=str | None,
+        parse=Shard.parse,
+    ),
 ]
 
 
