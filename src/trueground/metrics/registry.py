@@ -9,6 +9,7 @@ loads its module for records that have this field.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.components import ComponentSpec, Registry, ResultKey, describe_value
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS, harmonic_mean
 from trueground.metrics.other_names import METRIC_ALIASES, SIMILAR_METRICS, plain_name
@@ -125,7 +126,9 @@ class MetricTable(Registry[Metric]):
         if name in known:
             return known[name]
         if plain not in METRIC_ALIASES.keys() | SIMILAR_METRICS.keys():
-            raise unknown_name("metric", name, known, (*METRIC_ALIASES, *SIMILAR_METRICS))
+            raise UsageError.unknown_name(
+                "metric", name, known, (*METRIC_ALIASES, *SIMILAR_METRICS)
+            )
         if plain in METRIC_ALIASES:
             return self[METRIC_ALIASES[plain]]
         nearest, instead = SIMILAR_METRICS[plain]
@@ -134,6 +137,14 @@ class MetricTable(Registry[Metric]):
     def of_key(self, key: str) -> Metric | None:
         """Return the metric of a key of results, `name(option=value)@judge`; None if unknown."""
         return self._find_first(ResultKey.parse(key).name)
+
+    def micro_key(self, key: str) -> str:
+        """Return `citation_precision_micro(variant=paper)` for the key without `_micro`."""
+        return re.sub(r"^[^(@]*", rf"\g<0>{self.MICRO}", key, count=1)
+
+    def macro_key(self, key: str) -> str:
+        """Return the key without `_micro`; any other key as it is."""
+        return re.sub(rf"^([^(@]*){self.MICRO}(?=[(@]|$)", r"\1", key)
 
     def higher_is_better(self, key: str) -> bool | None:
         """Return whether more of it is better, as the metric declares it; None if unknown.
@@ -391,7 +402,7 @@ def register_metrics(
         UsageError: A name is taken, or `before` doesn't exist.
     """
     if before is not None and before not in METRICS:
-        raise unknown_name("metric", before, METRICS)
+        raise UsageError.unknown_name("metric", before, METRICS)
     names = []
     for new in metrics:
         METRICS.register(new.name, new)
