@@ -152,7 +152,7 @@ def _start(
     model_options: ModelOptions,
     params: Params,
     dry_run: bool,
-    shard: str | None = None,
+    shard: tuple[int, int] | None = None,
     judge: Any = None,
     judge_calibration: Any = None,
     decomposer: str,
@@ -163,10 +163,8 @@ def _start(
     from trueground.evaluate import Components
     from trueground.models import make_model
     from trueground.net import Limiter
-    from trueground.options import parse_shard
 
-    part = None if shard is None else parse_shard(shard)
-    Limiter.share(1 if part is None else part[1])
+    Limiter.share(1 if shard is None else shard[1])
     created = Components.make(
         judge or benchmark.judge(options),  # type: ignore[arg-type]
         decomposer,
@@ -181,7 +179,7 @@ def _start(
             folder = TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True)
             scratch = Path(stack.enter_context(folder))
         run_settings = replace(
-            settings, params=params, command=command_line(), components=parts, shard=part
+            settings, params=params, command=command_line(), components=parts, shard=shard
         )
         urls = _one_each("--base-url", base_url, model)
         keys = _one_each("--api-key-env", api_key_env, model)
@@ -219,7 +217,6 @@ def _sweep(
     out: Path | None,
     screen: Screen,
 ) -> None:
-    from trueground.api import write_page
     from trueground.benchmarks import Sources
     from trueground.evaluate import TaskRun
     from trueground.studies import SweepRuns
@@ -253,8 +250,10 @@ def _sweep(
         estimate = sweep.estimate(folder, settings)
         Screen(screen.format).show_page(estimate.as_json(), estimate.blocks)
         return
+    from trueground.reports import write_run_page
+
     with screen.progress() as progress:
-        hooks = replace(settings, progress=progress, write_page=write_page)
+        hooks = replace(settings, progress=progress, write_page=write_run_page)
         result = sweep.run(folder, hooks)
     for outcome in result.outcomes:
         for line in outcome.notes():

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from trueground.evaluate.page_writer import PageWriter
+from trueground.evaluate.shard import Shard
 from trueground.options import (
     Cache,
     DeclaredOption,
@@ -82,8 +83,13 @@ ShardCount = Annotated[
     Option("Score in N shards, each kept when done. Default: one a 128 MiB.", "--shards", min=1),
 ]
 OneShard = Annotated[
-    str | None,
-    Option("I/N: only shard I of N, from 1; when all are done: trueground merge OUT.", "--shard"),
+    Shard | str | None,
+    Option(
+        "I/N: only shard I of N, from 1; when all are done: trueground merge OUT.",
+        "--shard",
+        type=str | None,
+        parse=Shard.parse,
+    ),
 ]
 
 
@@ -269,8 +275,8 @@ def _read_labels(
     """People's labels of some of the records; None if the request names none."""
     if not request.labels:
         return None
-    from trueground.evaluate.corrected import check_predicted, read_slice
+    from trueground.evaluate.corrected import LabelledSlice, check_predicted
 
     runs = [] if request.out is None else [Path(request.out).name]
-    labels = read_slice(request.labels, request.labels_drawn, source.batches(), runs=runs)
+    labels = LabelledSlice.read(request.labels, request.labels_drawn, source.batches(), runs=runs)
     return check_predicted(plan, labels)

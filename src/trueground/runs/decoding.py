@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from trueground.errors import InputError
-from trueground.records import UNREADABLE, shorten, too_deep
+from trueground.records import UNREADABLE, Problem
 
 FORMAT_VERSION = 2
 UNNUMBERED_VERSION = 1  # of files without `format_version`
@@ -62,7 +62,7 @@ def _newer(name: str, found: _Versioned) -> InputError:
 
 def describe_error(error: Exception) -> str:
     """Return what is wrong with a line or file."""
-    return too_deep().found if isinstance(error, RecursionError) else shorten(str(error), 200)
+    return Problem.of_error(error).found
 
 
 def decode_lines(lines: Iterable[bytes], kind: type[T], path: Path) -> Iterator[T]:

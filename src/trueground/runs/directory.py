@@ -11,7 +11,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from trueground.errors import WriteError
-from trueground.files import open_no_follow
+from trueground.files import OutputPath
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -48,7 +48,9 @@ class AppendFile:
         self.path = path
         self.size = size
         try:
-            self._file = open_no_follow(path, "r+b" if size else "xb", 0, replace=not size)
+            self._file = OutputPath(path).open_no_follow(
+                "r+b" if size else "xb", 0, replace=not size
+            )
             self._file.truncate(size)
             self._file.seek(size)
         except OSError as error:

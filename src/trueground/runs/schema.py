@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from pathlib import Path
 from statistics import stdev
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from trueground.models import Price
     from trueground.records import FileInfo
+
 
 FINISHED = "finished"
 Ci = tuple[float, float] | None
@@ -492,6 +493,8 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         >>> summary["f1"].mean, summary.n  # doctest: +SKIP
         (0.81, 200)
     """
+
+    REPEAT_FIELD: ClassVar = "meta.repeat"  # tells the answers to one question apart
 
     format_version: Version = _VERSION
     n: int

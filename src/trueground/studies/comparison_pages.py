@@ -30,7 +30,6 @@ from trueground.reports import (
     Style,
     Table,
     Text,
-    way_to,
 )
 from trueground.runs import RunFiles
 from trueground.studies.comparison_words import (
@@ -79,7 +78,7 @@ def comparison_page(
         shows_all: Whether texts have all statistics and all items, too.
     """
     starts = {
-        run["label"]: None if folder is None else way_to(Path(run["path"]), folder)
+        run["label"]: None if folder is None else RunFiles(Path(run["path"])).link_from(folder)
         for run in comparison["runs"]
     }
     if places is not None:

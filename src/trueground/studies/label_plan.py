@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
+from trueground.studies.planned_labels import LabelStratum, PlannedLabels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,41 +20,6 @@ if TYPE_CHECKING:
 
 STRATA = 5
 _METRICS = ("support", "correct_support")
-
-
-class LabelStratum(msgspec.Struct):
-    """Answers with scores from `low` to `high`: how many, and how many of them to label."""
-
-    low: float
-    high: float
-    answers: int
-    labels: int
-
-
-class PlannedLabels(msgspec.Struct):
-    """The answers of a run that `annotate plan` sampled for labeling.
-
-    Attributes:
-        expected: The half-width of the interval that these labels should give.
-        alone: How many labels the same interval needs without the judge.
-        basis: Where the judge's accuracy is known from: "pilot", "labelled sets" or "nothing".
-    """
-
-    file: str
-    run: str
-    metric: str
-    label: str
-    half_width: float
-    level: float
-    expected: float
-    labels: int
-    alone: int
-    answers: int
-    unscored: int
-    basis: str
-    pilot: int
-    seed: int
-    strata: list[LabelStratum]
 
 
 def plan_labels(
@@ -92,7 +58,6 @@ def plan_labels(
     import numpy as np
 
     from trueground.errors import UsageError
-    from trueground.evaluate import LABEL_OF
     from trueground.files import OutputPath
     from trueground.metrics import METRICS
     from trueground.stats import LabelSample, mean, sum_counts
@@ -112,7 +77,7 @@ def plan_labels(
     edges = np.quantile(scores, np.arange(1, STRATA) / STRATA) if len(rows) else scores
     strata = np.unique(np.searchsorted(edges, scores), return_inverse=True)[1]
     declared = METRICS.of_key(key)
-    label = LABEL_OF.get(declared.family if declared else "", "faithful")
+    label = (declared.predicted_label if declared else None) or "faithful"
     shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
     counts, expected = LabelSample.allocate(shares, strata, half_width, level=level)
     plain = np.full(len(rows), mean(shares))
@@ -144,7 +109,6 @@ def plan_labels(
 def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     """The metric by whose scores is drawn. InputError, UsageError."""
     from trueground.errors import InputError, UsageError
-    from trueground.evaluate import predicted_label
     from trueground.metrics import METRICS
     from trueground.stats import LabelSample
 
@@ -157,7 +121,7 @@ def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     predicting = [
         key
         for key in run.signatures
-        if (metric := METRICS.of_key(key)) is not None and predicted_label(metric)
+        if (metric := METRICS.of_key(key)) is not None and metric.predicted_label
     ]
     named = [*run.metrics_named(wanted)] if wanted is not None else [*_METRICS, *predicting]
     found = next((key for key in named if key in predicting), None)
@@ -185,7 +149,7 @@ def _guess_shares(
     import numpy as np
 
     from trueground.errors import InputError
-    from trueground.evaluate import read_slice
+    from trueground.evaluate import LabelledSlice
     from trueground.judges import LabelledVerdicts
     from trueground.stats import combine, total
     from trueground.types import Answered
@@ -193,7 +157,7 @@ def _guess_shares(
     if labels:
         records = ([record] for record in run.iter_records(Answered))
         names = [run.path.name, *filter(None, [run.model])]
-        slice_ = read_slice(labels, labels_drawn, records, runs=names)
+        slice_ = LabelledSlice.read(labels, labels_drawn, records, runs=names)
         if label not in slice_.labels:
             raise InputError(
                 f"{', '.join(map(str, labels))}: no label {label!r}, which {key} predicts; found "
@@ -226,7 +190,6 @@ def _write_drawn(
 
     Raises WriteError.
     """
-    import msgspec
     import numpy as np
 
     from trueground.files import OutputPath

@@ -277,7 +277,8 @@ class LabelledSets:
     def _check(self) -> None:
         """Tell of sets without a label. InputError where nothing is left, or of one kind only."""
         self.notes += [self._why_empty(one) for one in self.all_sets if not one.n]
-        if self._files and (changed := LabelFiles.describe_changed(self._files.changed)):
+        changed = LabelFiles.describe_changed(self._files.changed if self._files else ())
+        if changed:
             self.notes.append(changed)
         if not self.sets:
             raise InputError("; ".join(self.notes))

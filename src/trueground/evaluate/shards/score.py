@@ -19,7 +19,8 @@ from trueground.evaluate.score import (
     ScoreRequest,
     ShardCount,
 )
-from trueground.options import Cache, Progress, Workers, parse_shard
+from trueground.evaluate.shard import Shard
+from trueground.options import Cache, Progress, Workers
 from trueground.records import Columns, SplitContexts
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ class ShardsRequest(ScoreRequest):
 
         records, shards, shard = self.records, self.shards, self.shard
         names = [str(one) for one in ([records] if isinstance(records, str | Path) else records)]
-        number, of = (None, shards) if shard is None else parse_shard(shard)
+        if isinstance(shard, str):
+            shard = Shard.parse(shard)
+        number, of = (None, shards) if shard is None else shard
         if shards not in (None, of):
             raise UsageError(f"--shard {shard} and --shards {shards} differ; leave --shards out")
         if "-" in names:

@@ -15,6 +15,7 @@ from trueground.stats import LabelSample
 if TYPE_CHECKING:
     from trueground.reports import Page
 
+
 _FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
 _CLEAR = 2  # standard errors
 # Below so many the literature finds that isotonic curves follow chance (Niculescu-Mizil & Caruana
@@ -89,7 +90,7 @@ class Calibration:
         InputError: no judge would read the file (`refused`); the page is written all the same.
         UsageError, OutputError, WriteError.
         """
-        page, file = check_free(Path(path), overwrite)
+        page, file = CalibrationFile.find_outputs(Path(path), overwrite)
         if page is not None or (file is not None and self.refused is None):
             OutputPath(page or file or Path()).make_folder()
         if page is not None:
@@ -102,16 +103,6 @@ class Calibration:
             OutputPath(file).write_json(self.raw)
             for note in _few_notes(self.raw):
                 user_messages.show(f"WARNING: {file}: {note}")
-
-
-def check_free(path: Path, overwrite: bool = False) -> tuple[Path | None, Path | None]:
-    """The page and the file that `Calibration.write` would write; only ours are ever replaced.
-
-    UsageError: a file of another kind. OutputError where it may not be written.
-    """
-    from trueground.studies.calibration.page import MARK
-
-    return OutputPath(path).find_files(MARK, overwrite=overwrite, numbers=CalibrationFile.FAMILY)
 
 
 def format_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:
