@@ -29,7 +29,7 @@ from trueground.reports import (
     Text,
 )
 from trueground.stats import exp
-from trueground.text import number, percent, percent_of, several
+from trueground.text import number, percent, several
 
 MARK = "trueground-calibration-1"  # what tells our pages from other people's files
 Raw = Mapping[str, Any]
@@ -311,12 +311,12 @@ def draw_confusion(caption: str, counts: Raw | None, measure: Raw) -> Block:
         both = counts[right] + counts[wrong]
         true: Cell = [
             Span.strong(f"{counts[right]:,}"),
-            Span.quiet(f" {percent_of(counts[right], both)}"),
+            Span.quiet(f" {percent(counts[right], both, digits=0)}"),
         ]
         what = "negatives" if wrong == "fn" else "positives"
         false: Cell = [
             f"{counts[wrong]:,} ",
-            Span.quiet(f"{percent_of(counts[wrong], both)}, false {what}"),
+            Span.quiet(f"{percent(counts[wrong], both, digits=0)}, false {what}"),
         ]
         rows.append(Row([label, true, false] if right == "tp" else [label, false, true]))
     return Table(columns, rows, caption)

@@ -21,7 +21,7 @@ from trueground.reports import (
     Table,
     Text,
 )
-from trueground.text import docs_page, several
+from trueground.text import several
 
 if TYPE_CHECKING:
     from trueground.studies import PlannedLabels
@@ -70,7 +70,7 @@ def show_plan(done: PlannedLabels) -> list[Block]:
     """Return how many labels are needed, which answers they are of, and what to do next."""
     basis = {
         "pilot": f"measured on the {done.pilot:,} labels of the pilot",
-        "labelled sets": f"taken from labelled sets ({docs_page('trust')})",
+        "labelled sets": "taken from labelled sets (docs/trust.md)",
         "nothing": "not measured, so it is taken to know nothing. Label a pilot of 50 (`annotate "
         "export --sample 50`), and name it with --labels",
     }[done.basis]
