@@ -13,7 +13,7 @@ from tests import leaks
 from tests.chromium import Chromium
 from tests.reports.browser import BROWSER, emulate
 
-from trueground.errors import at_terminal
+from trueground.errors import user_messages
 from trueground.reports.page import Page
 
 # `make test-long` tries all properties again, with more examples. How long one takes tells of the
@@ -33,7 +33,7 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def _options_in_messages() -> Iterator[None]:
     """Messages are tested as they were written; how Python shows them is for test_wording."""
-    with at_terminal():
+    with user_messages.at_terminal():
         yield
 
 

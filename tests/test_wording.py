@@ -9,7 +9,7 @@ import pytest
 import trueground as tg
 from trueground.cli import app
 from trueground.cli._options import option_parameters
-from trueground.errors import UsageError, at_terminal, in_python
+from trueground.errors import UsageError, in_python, user_messages
 from trueground.evaluate.run import RunRequest
 from trueground.evaluate.score import ScoreRequest
 from trueground.options.option import Option
@@ -43,7 +43,7 @@ def test_options_as_parameters(words: str, python: str) -> None:
     assert in_python(words) == python
     error = UsageError(words)
     assert str(error) == python
-    with at_terminal():
+    with user_messages.at_terminal():
         assert str(error) == words
     assert error.args == (words,)
 

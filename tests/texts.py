@@ -12,11 +12,10 @@ from trueground.reports.run_pages import run_page
 from trueground.runs.worst import WorstItem
 from trueground.studies.calibration.page import calibration_page, show_stack
 from trueground.studies.comparison_pages import comparison_page
-from trueground.studies.label_plan import PlannedLabels
 from trueground.studies.leaderboard.page import leaderboard_page
+from trueground.studies.planned_labels import PlannedLabels
 from trueground.studies.sweep_pages import Finished, sweep_page
 from trueground.studies.validation.page import validation_page
-from trueground.wings.labeling.pages import show_plan
 from trueground.wings.papers.errors.page import errors_page
 
 Raw = Mapping[str, Any]
@@ -65,4 +64,4 @@ def leaderboard_text(board: Raw) -> str:
 
 
 def plan_text(done: PlannedLabels) -> str:
-    return Page.of(show_plan(done)).to_text()
+    return Page.of(done.blocks()).to_text()

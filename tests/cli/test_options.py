@@ -19,7 +19,7 @@ import trueground as tg
 from trueground.benchmarks.data import count_data, fetch_data
 from trueground.cli import run_command
 from trueground.cli._options import option_parameters, takes
-from trueground.errors import tell
+from trueground.errors import user_messages
 from trueground.options.option import Option
 from trueground.options.shared import Cache, Workers
 from trueground.studies.comparing import compare
@@ -174,7 +174,7 @@ def test_run_command_quiet_hides_no_later_note(
     monkeypatch.chdir(tmp_path)
     Path("a.jsonl").write_text('{"response": "old", "references": ["old"]}')
     assert run_command(["score", "a.jsonl", "--out", "run", "--metrics", "f1", "--quiet"]) == 0
-    tell("the run is resumed", note=True)
+    user_messages.show("the run is resumed", note=True)
     assert "the run is resumed" in capsys.readouterr().err
 
 

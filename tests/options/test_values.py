@@ -15,7 +15,6 @@ from trueground.options.declaration import DeclaredOption
 from trueground.options.option import Option
 from trueground.options.pairs import split_pair
 from trueground.options.reading import declared_options
-from trueground.options.shared import parse_shard
 from trueground.options.values import MAX_WHOLE
 
 if TYPE_CHECKING:
@@ -157,13 +156,3 @@ def test_split_pair_of_a_secret_keeps_the_value_out_of_the_message() -> None:
 
 def test_split_pair_takes_an_empty_value_if_allowed() -> None:
     assert split_pair("--where", "a=", "A=B", allow_empty=True) == ("a", "")
-
-
-@pytest.mark.parametrize("text", ["5/4", "0/4", "x", "1/", "/4", "1/x", "-1/4"])
-def test_parse_shard_of_no_pair_raises(text: str) -> None:
-    with pytest.raises(UsageError, match="expected I/N"):
-        parse_shard(text)
-
-
-def test_parse_shard_counts_from_zero() -> None:
-    assert parse_shard("3/16") == (2, 16)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from trueground.benchmarks.reads import RecordsReads, peek, start_recording, unread_fields
 from trueground.benchmarks.studies import Studies
 from trueground.components import Registry
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.options import (
     DeclaredOptions,
     Progress,
@@ -29,6 +29,7 @@ from trueground.options import (
 )
 
 if TYPE_CHECKING:
+    from trueground.benchmarks.publications import PublishedTable
     from trueground.models import Message, Params, Prompt
     from trueground.records import FileInfo
     from trueground.types import PromptFile, Record
@@ -163,10 +164,20 @@ class Benchmark:
     def declared(self) -> DeclaredOptions:
         return declared_options(self.options)
 
+    @cached_property
+    def published(self) -> tuple[PublishedTable, ...]:
+        """The tables of the paper. Empty if nothing was published for the benchmark.
+
+        If tables print the same score, the first is the one to compare with.
+        """
+        from trueground.benchmarks.publications import read_published
+
+        return read_published(self.package) if self.package else ()
+
     def prepare(self, task: str, given: Mapping[str, Any], sources: Sources) -> Task:
         """The task with the options that were given. UsageError, InputError."""
         if task not in self.tasks:
-            raise unknown_name(f"task of {self.name}", task, self.tasks)
+            raise UsageError.unknown_name(f"task of {self.name}", task, self.tasks)
         own_prompt = sources.prompt is not None
         options = parse_options(self.options, self.name, given, task=task, own_prompt=own_prompt)
         changed = self.declared.changed(self.name, given)

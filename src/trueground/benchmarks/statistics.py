@@ -9,8 +9,7 @@ from pathlib import Path
 from statistics import fmean
 
 from trueground.benchmarks.base import Sources, all_benchmarks, get_benchmark, load_function
-from trueground.benchmarks.publications import published
-from trueground.errors import unknown_name
+from trueground.errors import UsageError
 from trueground.records import field_text
 from trueground.types import Record
 
@@ -89,7 +88,7 @@ class TaskStatistics:
         counted = {*self.counts, *self.means, *self.shares}
         printed = {
             number.name: number.value
-            for table in published(benchmark)
+            for table in get_benchmark(benchmark).published
             for number in table.numbers
             if number.task in ("", task)
         }
@@ -110,7 +109,7 @@ def count_questions(name: str, data: Path | None, corpus: Path | None) -> list[T
         if candidate.count is not None:
             counted: list[TaskStatistics] = load_function(candidate.count)(name, data, corpus)
             return counted
-    raise unknown_name("benchmark", name, known)
+    raise UsageError.unknown_name("benchmark", name, known)
 
 
 def benchmark_statistics(name: str, data: Path | None) -> list[TaskStatistics]:
@@ -118,7 +117,7 @@ def benchmark_statistics(name: str, data: Path | None) -> list[TaskStatistics]:
     bare, slash, task = name.partition("/")
     benchmark = get_benchmark(bare)
     if slash and task not in benchmark.tasks:
-        raise unknown_name(f"task of {bare}", task, benchmark.tasks)
+        raise UsageError.unknown_name(f"task of {bare}", task, benchmark.tasks)
     found = []
     for one in (task,) if slash else benchmark.default_tasks:
         prepared = benchmark.prepare(one, {}, Sources(data=data))

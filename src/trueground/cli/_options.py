@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from trueground.cli._output import Format, Screen
-from trueground.errors import hide_notes
+from trueground.errors import user_messages
 from trueground.options import DeclaredOption, declared_options
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -25,7 +25,7 @@ def _screen(
         bool,
         typer.Option(
             "--quiet",
-            callback=hide_notes,
+            callback=user_messages.hide_notes,
             help="No summary, no progress; errors and JSON still print.",
         ),
     ] = False,

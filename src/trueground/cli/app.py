@@ -16,7 +16,7 @@ from trueground.cli._options import HELP, CommandGroup
 from trueground.cli._output import drop_output, guard_streams
 from trueground.cli.exit_codes import Outcome, exit_code
 from trueground.components import EntryPoint
-from trueground.errors import ExitCode, PluginError, TruegroundError, UsageError, at_terminal, tell
+from trueground.errors import ExitCode, PluginError, TruegroundError, UsageError, user_messages
 
 # Where each command of the core is found, in the order of the help. Others are entry points.
 COMMANDS = {
@@ -42,7 +42,9 @@ class Commands(CommandGroup):
         """The names of the core's commands in their order, then the others, sorted."""
         for entry in EntryPoint.of_group(_GROUP):
             if entry.name in COMMANDS:
-                tell(f"the command {entry.name!r} of {entry.package} is ignored: the name is taken")
+                user_messages.show(
+                    f"the command {entry.name!r} of {entry.package} is ignored: the name is taken"
+                )
         return [*COMMANDS, *sorted(_added_commands())]
 
     def help_of(self, name: str) -> str | None:
@@ -115,7 +117,7 @@ def run(arguments: Sequence[str], name: str | None = None) -> int:
     guard_streams()
     # Many small products gain nothing from BLAS threads and suffer when cores are busy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with at_terminal():
+    with user_messages.at_terminal():
         return _run(arguments, name)
 
 

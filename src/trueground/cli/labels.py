@@ -68,10 +68,10 @@ def calibrate(
     **options: Any,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
-    from trueground.studies import check_free
+    from trueground.judges import CalibrationFile
 
     if out is not None:
-        check_free(out, overwrite)
+        CalibrationFile.find_outputs(out, overwrite)
     result = screen.call(calibrate_judge, files, judge, **options)
     screen.show_page(result.raw, result.page)
     if out is not None:

@@ -10,7 +10,7 @@ import typer
 from trueground.cli._options import takes
 from trueground.cli._output import Screen
 from trueground.components import EntryPoint
-from trueground.errors import unknown_name
+from trueground.errors import UsageError
 
 if TYPE_CHECKING:
     from trueground.reports import Table
@@ -56,7 +56,7 @@ def list_(
 
     kinds = _kinds()
     if kind and kind not in kinds:
-        raise unknown_name("kind of thing to list", kind, kinds)
+        raise UsageError.unknown_name("kind of thing to list", kind, kinds)
     listed = {name: _entries(name) for name in ([kind] if kind else kinds)}
     blocks = [Part("" if kind else f"{name}:", [_tabulate(listed[name])]) for name in listed]
     screen.show_page(listed[kind] if kind else listed, lambda: blocks)

@@ -18,7 +18,7 @@ import typer
 from trueground.cli._options import CommandGroup
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.evaluate import OneShard
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _read_name(written: str) -> tuple[Benchmark, tuple[str, ...]]:
     name, slash, task = written.partition("/")
     benchmark = get_benchmark(name)
     if slash and task not in benchmark.tasks:
-        raise unknown_name(f"task of {name}", task, benchmark.tasks)
+        raise UsageError.unknown_name(f"task of {name}", task, benchmark.tasks)
     return benchmark, (task,) if slash else benchmark.default_tasks
 
 
@@ -152,7 +152,7 @@ def _start(
     model_options: ModelOptions,
     params: Params,
     dry_run: bool,
-    shard: str | None = None,
+    shard: tuple[int, int] | None = None,
     judge: Any = None,
     judge_calibration: Any = None,
     decomposer: str,
@@ -163,10 +163,8 @@ def _start(
     from trueground.evaluate import Components
     from trueground.models import make_model
     from trueground.net import Limiter
-    from trueground.options import parse_shard
 
-    part = None if shard is None else parse_shard(shard)
-    Limiter.share(1 if part is None else part[1])
+    Limiter.share(1 if shard is None else shard[1])
     created = Components.make(
         judge or benchmark.judge(options),  # type: ignore[arg-type]
         decomposer,
@@ -181,7 +179,7 @@ def _start(
             folder = TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True)
             scratch = Path(stack.enter_context(folder))
         run_settings = replace(
-            settings, params=params, command=command_line(), components=parts, shard=part
+            settings, params=params, command=command_line(), components=parts, shard=shard
         )
         urls = _one_each("--base-url", base_url, model)
         keys = _one_each("--api-key-env", api_key_env, model)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from trueground.components.checks import describe_value
-from trueground.errors import ProtocolError, UsageError, fails_alone, unknown_name
+from trueground.errors import ProtocolError, UsageError, fails_alone
 from trueground.execution import LoopThread
 
 # Calls of one async function that wait at the same time.
@@ -152,7 +152,9 @@ class UserFunction:
                     f"each parameter. It may be {', '.join(allowed)}"
                 )
             if name not in allowed:
-                raise unknown_name(f"parameter of the {self.kind} {self.name}", name, allowed)
+                raise UsageError.unknown_name(
+                    f"parameter of the {self.kind} {self.name}", name, allowed
+                )
             (required if parameter.default is parameter.empty else optional).append(name)
         if not required and not optional:
             raise UsageError(

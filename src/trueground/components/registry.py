@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 
 from trueground.components.plugins import EntryPoint
 from trueground.components.specs import ComponentSpec
-from trueground.errors import PluginError, UsageError, tell, unknown_name
+from trueground.errors import PluginError, UsageError, user_messages
 
 GROUPS = (
     "trueground.metrics",
@@ -50,7 +50,7 @@ def load_plugins(wanted: str) -> None:
                 _load(entry)
             except PluginError as error:
                 _loaded.add(entry)  # one warning is enough
-                tell(str(error))
+                user_messages.show(str(error))
 
 
 def _load(entry: EntryPoint) -> None:
@@ -132,7 +132,7 @@ class Registry(MutableMapping[str, T]):
         if name not in self:
             self.load()
         if name not in self:
-            raise unknown_name(self.kind, name, self)
+            raise UsageError.unknown_name(self.kind, name, self)
         return self[name]
 
     def is_shared(self, names: Iterable[str]) -> bool:

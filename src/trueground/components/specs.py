@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
 
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.options import DeclaredOption, Option
 
 _QUOTES = "\"'"
@@ -118,7 +118,9 @@ class ComponentSpec:
         for option in self.options:
             if option not in known:
                 if known:
-                    raise unknown_name(f"option of the {self.kind} {self.name}", option, known)
+                    raise UsageError.unknown_name(
+                        f"option of the {self.kind} {self.name}", option, known
+                    )
                 raise UsageError(
                     f"the {self.kind} {self.name} takes no options, and was given {option!r}; "
                     "leave the parentheses out"

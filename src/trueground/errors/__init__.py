@@ -26,13 +26,14 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from trueground.errors.names import describe_unknown, find_near
-from trueground.errors.wording import at_terminal, hide_notes, in_python, spoken, tell
+from trueground.errors.names import describe_unknown, suggest
+from trueground.errors.wording import in_python, user_messages
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 __all__ = [
     "BadRow",
@@ -50,14 +51,9 @@ __all__ = [
     "UsageError",
     "WorkerError",
     "WriteError",
-    "at_terminal",
     "fails_alone",
-    "find_near",
-    "hide_notes",
     "in_python",
-    "spoken",
-    "tell",
-    "unknown_name",
+    "user_messages",
 ]
 
 
@@ -84,8 +80,13 @@ class TruegroundError(Exception):
         return self.exit_code is ExitCode.REFUSED
 
     def __str__(self) -> str:
-        """The message; of options it speaks as the caller knows them (see `spoken`)."""
-        return spoken(super().__str__())
+        """The message; of options it speaks as the caller knows them (see `UserMessages`)."""
+        return user_messages.word(super().__str__())
+
+    @staticmethod
+    def suggest(name: str, known: Iterable[str]) -> str:
+        """Return " Did you mean …?" with at most three names like this one; "" if none is."""
+        return suggest(name, known)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Out of another process it comes back as it is, whatever its constructor takes."""
@@ -100,6 +101,20 @@ def _restored(kind: type[TruegroundError], words: tuple[Any, ...]) -> Trueground
 
 class UsageError(TruegroundError):
     """An option, a name or a combination of options that cannot be meant."""
+
+    @classmethod
+    def unknown_name(
+        cls, kind: str, name: str, known: Iterable[str], others: Iterable[str] = ()
+    ) -> Self:
+        """Return the error for a name that doesn't exist, with similar names.
+
+        Args:
+            kind: What the name should be, such as "metric".
+            name: The name.
+            known: The names that exist. They are listed if they are few.
+            others: Names that lead to a known one. They may be suggested and aren't listed.
+        """
+        return cls(describe_unknown(kind, name, known, others))
 
 
 class InputError(TruegroundError):
@@ -262,16 +277,6 @@ class RunInterrupted(TruegroundError):  # noqa: N818 - it is a request, not a mi
     """The user pressed Ctrl-C; what was finished is on disk."""
 
     exit_code = ExitCode.INTERRUPTED
-
-
-def unknown_name(
-    kind: str, name: str, known: Iterable[str], others: Iterable[str] = ()
-) -> UsageError:
-    """Return the error for a name that doesn't exist: the nearest three at most, or all if few.
-
-    `others` may be suggested too, and aren't listed: names that lead to a known one.
-    """
-    return UsageError(describe_unknown(kind, name, known, others))
 
 
 def fails_alone(error: BaseException) -> bool:

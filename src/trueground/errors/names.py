@@ -45,13 +45,18 @@ def find_near(name: str, known: Iterable[str], others: Iterable[str] = ()) -> li
     return [one for ratio, one in ranked[:_SUGGESTED] if ratio >= least]
 
 
+def suggest(name: str, known: Iterable[str], others: Iterable[str] = ()) -> str:
+    """Return " Did you mean …?" with the nearest names; "" if none is near."""
+    near = find_near(name, known, others)
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
 def describe_unknown(kind: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> str:
-    """Return the message for a name that doesn't exist; see `unknown_name`."""
+    """Return the message for a name that doesn't exist; see `UsageError.unknown_name`."""
     allowed = sorted(known)
     few = len(allowed) <= _FEW
-    near = find_near(name, allowed, others)
-    hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-    if few or not (near or kind in _LISTED):
+    hint = suggest(name, allowed, others)
+    if few or not (hint or kind in _LISTED):
         hint += f" Known: {', '.join(allowed)}."
     elif kind in _LISTED:
         hint += f" All {len(allowed)} are shown by: trueground list {kind}s"

@@ -12,8 +12,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_quiet = False
-_at_terminal = False
 # Options that are not called like their parameters; then those that are on or off.
 _PARAMETERS = {
     "no-cache": "cache=False",
@@ -46,38 +44,45 @@ _FUNCTIONS = {
 _COMMAND = re.compile(rf"`?trueground ({'|'.join(_FUNCTIONS)})\b.*", re.DOTALL)
 
 
-def hide_notes(quiet: bool) -> bool:
-    """From now on `tell` says only what is no mere note (`--quiet`); returns its argument."""
-    global _quiet
-    _quiet = quiet
-    return quiet
+class UserMessages:
+    """Messages to the user, in the words of the caller: a person at a terminal, or Python."""
+
+    def __init__(self) -> None:
+        self._hides_notes = False
+        self._is_at_terminal = False
+
+    def show(self, message: str, *, note: bool = False) -> None:
+        """Print to standard error at once what a user should know before the work ends.
+
+        Args:
+            message: The message, which names options as the command line does.
+            note: Whether `--quiet` hides it.
+        """
+        if not (note and self._hides_notes):
+            print(f"trueground: {self.word(message)}", file=sys.stderr)
+
+    def word(self, text: str) -> str:
+        """Return the text with options as the caller knows them."""
+        has_options = "--" in text or "trueground " in text
+        return in_python(text) if has_options and not self._is_at_terminal else text
+
+    def hide_notes(self, quiet: bool) -> bool:
+        """Show notes no longer if `quiet` is True. Returns its argument."""
+        self._hides_notes = quiet
+        return quiet
+
+    @contextmanager
+    def at_terminal(self) -> Iterator[None]:
+        """Name options as the command line does, inside the block. Its `--quiet` ends with it."""
+        before = self._is_at_terminal, self._hides_notes
+        self._is_at_terminal = True
+        try:
+            yield
+        finally:
+            self._is_at_terminal, self._hides_notes = before
 
 
-def tell(message: str, *, note: bool = False) -> None:
-    """Say something on standard error, at once: what a user should know before the work ends.
-
-    Of options it speaks as the caller knows them (see `spoken`).
-    """
-    if not (note and _quiet):
-        print(f"trueground: {spoken(message)}", file=sys.stderr)
-
-
-@contextmanager
-def at_terminal() -> Iterator[None]:
-    """Within the block errors speak of options: a command runs. Its `--quiet` ends with it."""
-    global _at_terminal, _quiet
-    terminal_before, quiet_before = _at_terminal, _quiet
-    _at_terminal = True
-    try:
-        yield
-    finally:
-        _at_terminal, _quiet = terminal_before, quiet_before
-
-
-def spoken(text: str) -> str:
-    """The text as the one should read it who called: a person at a terminal, or Python."""
-    options = "--" in text or "trueground " in text
-    return in_python(text) if options and not _at_terminal else text
+user_messages = UserMessages()
 
 
 def in_python(text: str) -> str:

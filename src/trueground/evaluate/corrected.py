@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, tell
+from trueground.errors import InputError, user_messages
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
 from trueground.files import file_digest
@@ -233,7 +233,7 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
             "notes": [*note_unknown(slice_.unknown, slice_.changed), *slice_.notes, *notes],
         }
     if refused is not None and not found:
-        tell(f"WARNING: no rate is corrected: {refused}")
+        user_messages.show(f"WARNING: no rate is corrected: {refused}")
     return found
 
 

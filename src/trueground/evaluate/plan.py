@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.components import ResultKey
-from trueground.errors import UsageError, spoken
+from trueground.errors import UsageError, user_messages
 from trueground.evaluate.components import Components
 from trueground.metrics import METRICS, AnswerVerdict, ClaimCheck, Spec
 from trueground.records import Check
@@ -241,7 +241,9 @@ class Plan:
     @property
     def note(self) -> str | None:
         """What the user should know beside the numbers."""
-        return spoken("; ".join(filter(None, (self.unused, self.components.note)))) or None
+        return (
+            user_messages.word("; ".join(filter(None, (self.unused, self.components.note)))) or None
+        )
 
     @cached_property
     def spare(self) -> frozenset[ClaimCheck]:

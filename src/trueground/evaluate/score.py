@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from trueground.evaluate.page_writer import PageWriter
+from trueground.evaluate.shard import Shard
 from trueground.options import (
     Cache,
     DeclaredOption,
@@ -82,8 +83,13 @@ ShardCount = Annotated[
     Option("Score in N shards, each kept when done. Default: one a 128 MiB.", "--shards", min=1),
 ]
 OneShard = Annotated[
-    str | None,
-    Option("I/N: only shard I of N, from 1; when all are done: trueground merge OUT.", "--shard"),
+    Shard | str | None,
+    Option(
+        "I/N: only shard I of N, from 1; when all are done: trueground merge OUT.",
+        "--shard",
+        type=str | None,
+        parse=Shard.parse,
+    ),
 ]
 
 
@@ -170,7 +176,7 @@ class ScoreRequest:
         Raises:
             TruegroundError: What `tg.score` raises.
         """
-        from trueground.errors import tell
+        from trueground.errors import user_messages
         from trueground.evaluate.components import Components
         from trueground.evaluate.scoring import Scoring, identify_score
         from trueground.execution import open_progress
@@ -188,7 +194,7 @@ class ScoreRequest:
             # Names are read before the file is: a slip in an option should not cost a pass over it.
             _make_plan(self, parts).prepare()
             if self.metrics is not None and (renamed := METRICS.describe_renamed(self.metrics)):
-                tell(renamed)
+                user_messages.show(renamed)
             # How rows are read also identifies the run.
             reading: _Reading = {
                 "split_contexts": self.split_contexts,
@@ -248,7 +254,7 @@ def _make_plan(
 
 def _make_checked_plan(request: ScoreRequest, parts: "Components", check: "Check") -> "Plan":
     """The plan for the records that were checked. Warns if something of the request is missing."""
-    from trueground.errors import tell
+    from trueground.errors import user_messages
     from trueground.evaluate.plan import check_names, describe_missing
     from trueground.evaluate.table import find_repeats
 
@@ -259,7 +265,7 @@ def _make_checked_plan(request: ScoreRequest, parts: "Components", check: "Check
     plan = replace(plan, repeats_of=find_repeats(request.repeats_of, check), missing=missing)
     check_names(plan, check, request.require)
     if missing:
-        tell(f"WARNING: {missing}")
+        user_messages.show(f"WARNING: {missing}")
     return plan
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.components import Component
-from trueground.errors import RunInterrupted, tell
+from trueground.errors import RunInterrupted, user_messages
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.plan import Plan
@@ -192,7 +192,7 @@ class Scoring:
             for scored in kept.restore():
                 table.append(scored)
             if run.earlier is not None:
-                tell(
+                user_messages.show(
                     f"resuming the unfinished run in {run.path}: {table.n:,} of {self.check.n:,} "
                     "items are scored already",
                     note=True,

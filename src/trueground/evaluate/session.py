@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.errors import UnreachableError, WriteError, tell
+from trueground.errors import UnreachableError, WriteError, user_messages
 from trueground.evaluate.questions import AnsweredQuestions, Outcome, Questionnaire, RunReplies
 from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
 from trueground.models import ChatModel, ModelRequest, RequestRunner
@@ -83,7 +83,7 @@ class Session(AbstractContextManager["Session"]):
             # First what can be refused: a run that has ended must not look broken afterwards.
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
             if self._broken_off:
-                tell(
+                user_messages.show(
                     f"resuming the unfinished run in {out}: {len(self._log):,} of "
                     f"{self._check.n:,} replies are there already",
                     note=True,

@@ -15,12 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 import orjson
 
 from trueground.errors import OutputError, UsageError, WriteError
-from trueground.files.writing import (
-    make_folder,
-    open_no_follow,
-    part_of,
-    write_atomically,
-)
+from trueground.files.writing import make_folder, open_no_follow, part_of, write_atomically
 
 _FILE_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,6}")  # v1.2 and run.7 may be folders
 _BEGINNING_BYTES = 4_096  # in which a file of ours says what it is
@@ -176,6 +171,17 @@ class OutputPath:
             output.check_mark(numbers, f"{kind} file of ours")
             output.check_file(kind, overwrite=overwrite)
         return OutputFiles(page, file)
+
+    def find_page(self, mark: str) -> Path:
+        """Return the page that the path names, a file or one in a folder. Makes nothing.
+
+        Raises:
+            UsageError: The path is neither that of a folder nor ends in .html.
+            OutputError: A page may not be written there.
+        """
+        page = self.find_files(mark).page
+        assert page is not None  # without numbers, each path names a page
+        return page
 
     # Writing
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from trueground.components import ComponentSpec
 from trueground.errors import InputError, UsageError
+from trueground.files import OutputPath
 from trueground.judges.base import Judge, SupportsJudge
 from trueground.judges.people import FitFigures
 from trueground.stats import IsotonicCurve, LogisticCurve
@@ -43,6 +44,7 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
     FAMILY: ClassVar[str] = "trueground-calibration-"
     FORMAT: ClassVar[str] = f"{FAMILY}2"
     FORMATS: ClassVar[tuple[str, str]] = (f"{FAMILY}1", FORMAT)
+    PAGE_MARK: ClassVar[str] = "trueground-calibration-1"  # of its page; another file has none
     METHODS: ClassVar[tuple[str, str]] = ("platt", "isotonic")
     USELESS: ClassVar[str] = (
         "On the records that it was made from, what is supported scores no higher than what is "
@@ -58,6 +60,15 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
     knots: list[tuple[float, float]] | None = None
     of: Literal["score", "verdict"] = "score"
     fitted: FitFigures | None = None
+
+    @classmethod
+    def find_outputs(cls, path: Path, overwrite: bool = False) -> tuple[Path | None, Path | None]:
+        """The page and the file to write for a path; only those of a calibration are replaced.
+
+        UsageError: a file of another kind. OutputError where it may not be written.
+        """
+        output = OutputPath(path)
+        return output.find_files(cls.PAGE_MARK, overwrite=overwrite, numbers=cls.FAMILY)
 
     def fitted_at(self, threshold: float) -> FitFigures | None:
         """The same for another threshold: only ranking does not depend on it."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.components import ComponentSpec, Registry, ResultKey, describe_value
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS, harmonic_mean
 from trueground.metrics.other_names import METRIC_ALIASES, SIMILAR_METRICS, plain_name
@@ -125,7 +125,9 @@ class MetricTable(Registry[Metric]):
         if name in known:
             return known[name]
         if plain not in METRIC_ALIASES.keys() | SIMILAR_METRICS.keys():
-            raise unknown_name("metric", name, known, (*METRIC_ALIASES, *SIMILAR_METRICS))
+            raise UsageError.unknown_name(
+                "metric", name, known, (*METRIC_ALIASES, *SIMILAR_METRICS)
+            )
         if plain in METRIC_ALIASES:
             return self[METRIC_ALIASES[plain]]
         nearest, instead = SIMILAR_METRICS[plain]
@@ -391,7 +393,7 @@ def register_metrics(
         UsageError: A name is taken, or `before` doesn't exist.
     """
     if before is not None and before not in METRICS:
-        raise unknown_name("metric", before, METRICS)
+        raise UsageError.unknown_name("metric", before, METRICS)
     names = []
     for new in metrics:
         METRICS.register(new.name, new)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from trueground.errors import InputError, unknown_name
+from trueground.errors import InputError, UsageError
 from trueground.options import Option
 
 
@@ -61,7 +61,7 @@ class Prices(dict[str, Price]):
     def of(self, model: str) -> Price:
         """Return the price of a model. Raises UsageError if the table has none."""
         if model not in self:
-            raise unknown_name("model in the table of prices", model, self)
+            raise UsageError.unknown_name("model in the table of prices", model, self)
         return self[model]
 
 

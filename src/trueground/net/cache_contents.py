@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from trueground.errors import WriteError, unknown_name
+from trueground.errors import UsageError, WriteError
 from trueground.net.cache_file import (
     UnreadableCacheError,
     describe_failure,
@@ -81,7 +81,7 @@ def clear_caches(
         known = [{share.model for share in CacheStats.count(path).models} for path in paths]
         everywhere = set[str]().union(*known)
         if everywhere and model not in everywhere:
-            raise unknown_name("model in the cache", model, everywhere)
+            raise UsageError.unknown_name("model in the cache", model, everywhere)
     return [_clear(path, model, older_than) if path.exists() else 0 for path in paths]
 
 

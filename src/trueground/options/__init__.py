@@ -34,7 +34,6 @@ if TYPE_CHECKING:
         Seed as Seed,
         Workers as Workers,
         do_nothing as do_nothing,
-        parse_shard as parse_shard,
     )
 __getattr__, __dir__ = load_lazily(
     __name__,
@@ -62,7 +61,6 @@ __getattr__, __dir__ = load_lazily(
             "Seed",
             "Workers",
             "do_nothing",
-            "parse_shard",
         ),
     },
 )

@@ -10,7 +10,7 @@ from functools import lru_cache
 from os import PathLike
 from typing import Any, get_type_hints
 
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.options.declaration import DeclaredOption
 from trueground.options.values import format_value
 
@@ -45,7 +45,7 @@ class DeclaredOptions(tuple[DeclaredOption, ...]):
         for spelling, value in given.items():
             name = spelling.replace("_", "-")  # as Python spells it
             if name not in options:
-                raise unknown_name(f"option of {of}", spelling, options)
+                raise UsageError.unknown_name(f"option of {of}", spelling, options)
             if value is not None:
                 texts[name] = _as_text(options[name], value)
         return texts

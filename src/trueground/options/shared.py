@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.errors import UsageError
 from trueground.options.option import Option
 
 # progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
@@ -52,12 +51,3 @@ LabelsDrawn = Annotated[
 
 def do_nothing(*_reported: object) -> None:
     """Ignore what is reported: the default of callbacks for progress and messages."""
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    """Return (number from 0, number of shards) of `3/16`. Raises UsageError."""
-    number, slash, count = text.partition("/")
-    is_pair = slash and all(part.isascii() and part.isdecimal() for part in (number, count))
-    if not is_pair or not 1 <= int(number) <= int(count):
-        raise UsageError(f"--shard {text}: expected I/N, as in 3/16, I from 1 to N")
-    return int(number) - 1, int(count)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.options import split_pair
 from trueground.records.column_names import (
     ROWS_REMEMBERED,
@@ -89,7 +89,7 @@ def check_fields(names: Iterable[str]) -> None:
                 "human.faithful=score"
             )
         if name not in FIELDS and not _is_member(name):
-            raise unknown_name("field", name, FIELDS | {f"{_HUMAN}NAME", _OTHER})
+            raise UsageError.unknown_name("field", name, FIELDS | {f"{_HUMAN}NAME", _OTHER})
 
 
 def _is_member(name: str) -> bool:

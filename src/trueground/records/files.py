@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath
 from typing import IO, Any
 
-from trueground.errors import InputError, MissingExtraError, find_near
+from trueground.errors import InputError, MissingExtraError
 from trueground.net import redact_urls
 from trueground.records.jsonl import read_array, read_lines, read_members
 from trueground.records.limits import LARGEST_ROW, too_large
@@ -218,8 +218,7 @@ def require_readable(path: Path, name: str) -> None:
     except FileNotFoundError:
         hint = f" The folder {str(path.parent)!r} does not exist either."
         if path.parent.is_dir():
-            near = find_near(path.name, [p.name for p in path.parent.iterdir()])
-            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            hint = InputError.suggest(path.name, [p.name for p in path.parent.iterdir()])
         raise InputError(f"{name} does not exist.{hint}") from None
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}") from error

@@ -21,9 +21,7 @@ from trueground.errors import (
     BadRowsError,
     InputError,
     UsageError,
-    find_near,
-    tell,
-    unknown_name,
+    user_messages,
 )
 from trueground.net import redact_urls
 from trueground.records.checks import Check, FileInfo, RepeatedIds, SeenIds, Tally, file_stamp
@@ -95,7 +93,7 @@ class RecordSource:
         """
         check_fields(mapping or ())
         if on_bad_row not in _POLICIES:
-            raise unknown_name("policy for bad rows", on_bad_row, _POLICIES)
+            raise UsageError.unknown_name("policy for bad rows", on_bad_row, _POLICIES)
         if limit is not None and limit < 1:
             raise UsageError(f"the limit is {limit}; it must be at least 1 row")
         if split_contexts == "":
@@ -320,7 +318,9 @@ def _tell_columns(columns: Mapping[str, ColumnMap]) -> None:
         texts = {"": next(iter(texts.values()))}
     for name, text in texts.items():
         if text:
-            tell(f"columns of {name}: {text}" if name else f"columns: {text}", note=True)
+            user_messages.show(
+                f"columns of {name}: {text}" if name else f"columns: {text}", note=True
+            )
 
 
 def _require_mapped(file: str, columns: Sequence[ColumnMap]) -> None:
@@ -329,8 +329,7 @@ def _require_mapped(file: str, columns: Sequence[ColumnMap]) -> None:
     names = dict.fromkeys(name for one in columns for name in one.shapes.names)
     for field, column in (columns[0].mapping if columns else {}).items():
         if field not in seen:
-            near = find_near(column, names)
-            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            hint = InputError.suggest(column, names)
             raise InputError(
                 f"{file}: no row has the column {column!r} that is mapped to {field!r}.{hint} "
                 f"Columns found: {', '.join(names) or 'none'}."

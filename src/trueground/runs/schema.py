@@ -9,12 +9,12 @@ don't: `items.jsonl` (`Item`), `records.jsonl.zst` (`Answered` of `trueground.ty
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import msgspec
 
 from trueground.components import ResultKey
-from trueground.errors import unknown_name
+from trueground.errors import UsageError
 from trueground.judges import FitFigures
 from trueground.metrics import AnswerVerdict
 from trueground.types import PromptFile, Usage
@@ -251,7 +251,7 @@ class Verdicts(
         )
         share = dict(zip(AnswerVerdict.NAMES, shares, strict=True)).get(name)
         if share is None:
-            raise KeyError(str(unknown_name("verdict", name, AnswerVerdict.NAMES)))
+            raise KeyError(str(UsageError.unknown_name("verdict", name, AnswerVerdict.NAMES)))
         return share
 
     def keys(self) -> tuple[str, ...]:
@@ -390,6 +390,8 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         (0.81, 200)
     """
 
+    REPEAT_FIELD: ClassVar = "meta.repeat"  # tells the answers to one question apart
+
     format_version: Version = _VERSION
     n: int
     metrics: dict[str, MetricSummary]
@@ -429,7 +431,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         declared = resolve_alias(name)
         keys = ResultKey.find(name, self.metrics) or ResultKey.find(declared, self.metrics)
         if len(keys) != 1:
-            raise KeyError(str(unknown_name("metric of this run", name, self.metrics)))
+            raise KeyError(str(UsageError.unknown_name("metric of this run", name, self.metrics)))
         return self.metrics[keys[0]]
 
     def __iter__(self) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, UsageError, unknown_name
+from trueground.errors import InputError, UsageError
 from trueground.stats.arithmetic.sums import dot, sum_counts, total
 from trueground.stats.bootstrap import Floats, Ints, Mask, ratio
 
@@ -149,7 +149,7 @@ class ScoredLabels:
         taken, of equally wide ones the lowest; the threshold is its middle. InputError, UsageError.
         """
         if objective not in self.OBJECTIVES:
-            raise unknown_name("objective", objective, self.OBJECTIVES)
+            raise UsageError.unknown_name("objective", objective, self.OBJECTIVES)
         cuts = self._different_cuts()
         values = cuts.measures()[self.measure_of(objective)]
         best = np.append(np.isclose(values, np.nanmax(values), rtol=0, atol=_ALIKE), False)

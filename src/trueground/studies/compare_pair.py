@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from trueground.errors import UsageError
 from trueground.evaluate import macro_key
 from trueground.metrics import METRICS, AnswerVerdict
-from trueground.reports import item_links
+from trueground.runs import RunFiles
 from trueground.stats import Paired, Sizes, sum_counts
 from trueground.studies.pairing import (
     SCORED,
@@ -228,8 +228,8 @@ def _largest_changes(
         )
     rows = np.unique(np.concatenate([part for parts in chosen for part in parts]))
     texts_a, texts_b = read_items(a.run, a.rows[rows]), read_items(b.run, b.rows[rows])
-    links_a = item_links(a.run.path, [item.on_page for item in texts_a.values()])
-    links_b = item_links(b.run.path, [item.on_page for item in texts_b.values()])
+    links_a = RunFiles(a.run.path).item_links([item.on_page for item in texts_a.values()])
+    links_b = RunFiles(b.run.path).item_links([item.on_page for item in texts_b.values()])
 
     def change(row: int, i: int) -> Change:
         in_a, in_b = texts_a[int(a.rows[row])], texts_b[int(b.rows[row])]

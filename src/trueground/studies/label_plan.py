@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
+from trueground.studies.planned_labels import LabelStratum, PlannedLabels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,41 +20,6 @@ if TYPE_CHECKING:
 
 STRATA = 5
 _METRICS = ("support", "correct_support")
-
-
-class LabelStratum(msgspec.Struct):
-    """Answers with scores from `low` to `high`: how many, and how many of them to label."""
-
-    low: float
-    high: float
-    answers: int
-    labels: int
-
-
-class PlannedLabels(msgspec.Struct):
-    """The answers of a run that `annotate plan` sampled for labeling.
-
-    Attributes:
-        expected: The half-width of the interval that these labels should give.
-        alone: How many labels the same interval needs without the judge.
-        basis: Where the judge's accuracy is known from: "pilot", "labelled sets" or "nothing".
-    """
-
-    file: str
-    run: str
-    metric: str
-    label: str
-    half_width: float
-    level: float
-    expected: float
-    labels: int
-    alone: int
-    answers: int
-    unscored: int
-    basis: str
-    pilot: int
-    seed: int
-    strata: list[LabelStratum]
 
 
 def plan_labels(
@@ -226,7 +192,6 @@ def _write_drawn(
 
     Raises WriteError.
     """
-    import msgspec
     import numpy as np
 
     from trueground.files import OutputPath

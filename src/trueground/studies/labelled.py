@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, UsageError, unknown_name
+from trueground.errors import InputError, UsageError
 from trueground.labels import LabelFiles, LabelRule, RecordLabel
 from trueground.options import split_pair
 from trueground.records import Check, RecordSource
@@ -228,7 +228,7 @@ class LabelledSets:
                 f"human.{default}=COLUMN"
             )
         if wanted is not None and wanted not in names:
-            raise unknown_name("label", wanted, names)
+            raise UsageError.unknown_name("label", wanted, names)
         if wanted is None and default not in names and len(names) > 1:
             raise UsageError(
                 f"{where}: there are several human labels: {', '.join(sorted(names))}; choose one "
@@ -277,7 +277,8 @@ class LabelledSets:
     def _check(self) -> None:
         """Tell of sets without a label. InputError where nothing is left, or of one kind only."""
         self.notes += [self._why_empty(one) for one in self.all_sets if not one.n]
-        if self._files and (changed := LabelFiles.describe_changed(self._files.changed)):
+        changed = LabelFiles.describe_changed(self._files.changed if self._files else ())
+        if changed:
             self.notes.append(changed)
         if not self.sets:
             raise InputError("; ".join(self.notes))

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import regex
 
-from trueground.errors import unknown_name
+from trueground.errors import UsageError
 
 # The ASCII characters at which str.split() splits.
 _ASCII_SPACE = b" \t\n\v\f\r\x1c\x1d\x1e\x1f"
@@ -132,7 +132,7 @@ def _make(name: str, lang: str) -> Normalizer:
         return Normalizer(name, _rouge, doc, byte_table(_PUNCTUATION))
     fixed = {"squad": SQUAD, "faitheval": FAITHEVAL}
     if name not in fixed:
-        raise unknown_name("normalizer", name, Normalizer.NAMES)
+        raise UsageError.unknown_name("normalizer", name, Normalizer.NAMES)
     return fixed[name]
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.benchmarks.publications import PublishedScore, PublishedTable, published
+from trueground.benchmarks.base import get_benchmark
+from trueground.benchmarks.publications import PublishedScore, PublishedTable
 from trueground.evaluate.plan import macro_key
 from trueground.metrics.registry import METRICS
 from trueground.studies.leaderboard.model_info import find_model
 from trueground.wings.papers.kalma import BENCHMARK
 
-TABLES: dict[str, PublishedTable] = {table.id: table for table in published("kalma")}
+PUBLISHED = get_benchmark("kalma").published
+TABLES: dict[str, PublishedTable] = {table.id: table for table in PUBLISHED}
 Place = tuple[str, str, str]
 CHATGPT = "gpt-3.5-turbo"
 

@@ -19,7 +19,8 @@ from trueground.evaluate.score import (
     ScoreRequest,
     ShardCount,
 )
-from trueground.options import Cache, Progress, Workers, parse_shard
+from trueground.evaluate.shard import Shard
+from trueground.options import Cache, Progress, Workers
 from trueground.records import Columns, SplitContexts
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class ShardsRequest(ScoreRequest):
         Raises:
             TruegroundError: What `tg.score_shards` raises.
         """
-        from trueground.errors import UsageError, tell
+        from trueground.errors import UsageError, user_messages
         from trueground.evaluate.shards.engines import make_engine
         from trueground.evaluate.shards.merge import DamagedShardsError, ShardedRun, finish_merge
         from trueground.evaluate.shards.store import open_store
@@ -75,7 +76,9 @@ class ShardsRequest(ScoreRequest):
 
         records, shards, shard = self.records, self.shards, self.shard
         names = [str(one) for one in ([records] if isinstance(records, str | Path) else records)]
-        number, of = (None, shards) if shard is None else parse_shard(shard)
+        if isinstance(shard, str):
+            shard = Shard.parse(shard)
+        number, of = (None, shards) if shard is None else shard
         if shards not in (None, of):
             raise UsageError(f"--shard {shard} and --shards {shards} differ; leave --shards out")
         if "-" in names:
@@ -118,7 +121,7 @@ class ShardsRequest(ScoreRequest):
                 try:
                     return merge()
                 except DamagedShardsError as error:
-                    tell(f"WARNING: {error.finding}; they are scored again")
+                    user_messages.show(f"WARNING: {error.finding}; they are scored again")
             _score_missing(store, plan, names, where, report)
             return merge()
 
@@ -157,13 +160,15 @@ def _shard_settings(request: ShardsRequest) -> "ShardSettings":
 
 def _score_one(store: "RunStore", plan: "ShardPlan", names: Sequence[str], number: int) -> None:
     """Score a shard, unless it is done and its files have the checksums of its marker."""
-    from trueground.errors import tell
+    from trueground.errors import user_messages
     from trueground.evaluate.shards.merge import find_markers
     from trueground.evaluate.shards.work import is_whole, score_shard
 
     marker = find_markers(store, plan)[number]
     if marker is not None and is_whole(store, number, marker):
-        tell(f"shard {number + 1}/{len(plan.shards)} in {store.name} is done already", note=True)
+        user_messages.show(
+            f"shard {number + 1}/{len(plan.shards)} in {store.name} is done already", note=True
+        )
         return
     score_shard(store.place, names, number, len(plan.shards))
 
@@ -176,14 +181,14 @@ def _score_missing(
     progress: Progress,
 ) -> None:
     """Score all shards that are not done. WorkerError: some failed; the others are kept."""
-    from trueground.errors import tell
+    from trueground.errors import user_messages
     from trueground.evaluate.shards.merge import missing_shards
     from trueground.evaluate.shards.work import score_shard
 
     todo = missing_shards(store, plan)
     if len(todo) < len(plan.shards):
         done_before = len(plan.shards) - len(todo)
-        tell(
+        user_messages.show(
             f"resuming the unfinished run in {store.name}: {done_before} of {len(plan.shards)} "
             "shards are done",
             note=True,
@@ -260,7 +265,7 @@ def _plan(
     import msgspec
 
     from trueground._version import __version__
-    from trueground.errors import OutputError, tell
+    from trueground.errors import OutputError, user_messages
     from trueground.evaluate.plan import check_names, describe_missing
     from trueground.evaluate.shards.merge import delete_shards
     from trueground.evaluate.shards.plan import (
@@ -294,7 +299,7 @@ def _plan(
         scoring = replace(scoring, repeats_of=find_repeats(settings.repeats_of, check))
         check_names(scoring, check, require)
     if missing:
-        tell(f"WARNING: {missing}")
+        user_messages.show(f"WARNING: {missing}")
     plan = ShardPlan(
         trueground=__version__,
         settings=settings,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
+from trueground.judges import CalibrationFile
 from trueground.reports import (
     Axis,
     Block,
@@ -31,7 +32,6 @@ from trueground.reports import (
 from trueground.stats import exp
 from trueground.text import number, percent, several
 
-MARK = "trueground-calibration-1"  # what tells our pages from other people's files
 Raw = Mapping[str, Any]
 _SHOWN = ("f1", "precision", "recall", "specificity", "kappa", "matthews")
 _OVER_THRESHOLDS = ("balanced_accuracy", "precision", "recall", "specificity")
@@ -53,7 +53,14 @@ def calibration_page(raw: Raw) -> Page:
         *_blocks(raw),
         Only("page", [*_settings(raw)]),
     ]
-    return Page("calibration", MARK, title, blocks, _opening(raw), version=raw["trueground"])
+    return Page(
+        "calibration",
+        CalibrationFile.PAGE_MARK,
+        title,
+        blocks,
+        _opening(raw),
+        version=raw["trueground"],
+    )
 
 
 def _lead(raw: Raw) -> list[Any]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.errors import InputError, tell
+from trueground.errors import InputError, user_messages
 from trueground.files import OutputPath
 from trueground.judges import CalibrationFile
 from trueground.stats import LabelSample
 
 if TYPE_CHECKING:
     from trueground.reports import Page
+
 
 _FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
 _CLEAR = 2  # standard errors
@@ -89,7 +90,7 @@ class Calibration:
         InputError: no judge would read the file (`refused`); the page is written all the same.
         UsageError, OutputError, WriteError.
         """
-        page, file = check_free(Path(path), overwrite)
+        page, file = CalibrationFile.find_outputs(Path(path), overwrite)
         if page is not None or (file is not None and self.refused is None):
             OutputPath(page or file or Path()).make_folder()
         if page is not None:
@@ -101,17 +102,7 @@ class Calibration:
                 raise InputError(f"{file} is not written: {self.refused}")
             OutputPath(file).write_json(self.raw)
             for note in _few_notes(self.raw):
-                tell(f"WARNING: {file}: {note}")
-
-
-def check_free(path: Path, overwrite: bool = False) -> tuple[Path | None, Path | None]:
-    """The page and the file that `Calibration.write` would write; only ours are ever replaced.
-
-    UsageError: a file of another kind. OutputError where it may not be written.
-    """
-    from trueground.studies.calibration.page import MARK
-
-    return OutputPath(path).find_files(MARK, overwrite=overwrite, numbers=CalibrationFile.FAMILY)
+                user_messages.show(f"WARNING: {file}: {note}")
 
 
 def format_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:

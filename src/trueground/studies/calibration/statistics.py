@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
-from trueground.errors import InputError, UsageError, unknown_name
+from trueground.errors import InputError, UsageError
 from trueground.judges import CalibrationFile
 from trueground.net import redact_urls
 from trueground.options import Level, Resamples, Seed, declared_options
@@ -58,9 +58,9 @@ class CalibrationSettings:
 
     def __post_init__(self) -> None:
         if self.objective is not None and self.objective not in ScoredLabels.OBJECTIVES:
-            raise unknown_name("objective", self.objective, ScoredLabels.OBJECTIVES)
+            raise UsageError.unknown_name("objective", self.objective, ScoredLabels.OBJECTIVES)
         if self.method not in CalibrationFile.METHODS:
-            raise unknown_name("method", self.method, CalibrationFile.METHODS)
+            raise UsageError.unknown_name("method", self.method, CalibrationFile.METHODS)
         if self.precision is not None and self.objective is not None:
             raise UsageError(
                 f"objective={self.objective} and precision={self.precision:g}: the threshold is "

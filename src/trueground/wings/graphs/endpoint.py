@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from trueground.errors import GraphError, unknown_name
+from trueground.errors import GraphError, UsageError
 from trueground.execution import LoopClosedError, LoopThread
 from trueground.wings.graphs import endpoint_queries as queries
 from trueground.wings.graphs.base import Entity, NamedEntity, PropertyValue, Row, id_order
@@ -97,7 +97,7 @@ class EndpointGraph:
     ) -> None:
         """Nothing is asked yet. Raises UsageError."""
         if kind not in (None, "wikidata", "rdf"):
-            raise unknown_name("kind of endpoint", str(kind), ("wikidata", "rdf"))
+            raise UsageError.unknown_name("kind of endpoint", str(kind), ("wikidata", "rdf"))
         self.lang = language(lang)
         self._endpoint = SparqlEndpoint(
             url,

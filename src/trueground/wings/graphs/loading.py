@@ -14,7 +14,6 @@ from trueground.errors import (
     GraphError,
     InputError,
     UsageError,
-    unknown_name,
 )
 from trueground.records import DataPath, DataStream
 from trueground.wings.graphs.sparql import is_language
@@ -71,7 +70,7 @@ class Loading:
                     f"class {one!r}; expected the id of a Wikidata class, such as 'Q5' for humans"
                 )
         if self.format is not None and self.format not in FORMATS:
-            raise unknown_name("graph format", self.format, FORMATS)
+            raise UsageError.unknown_name("graph format", self.format, FORMATS)
 
 
 @dataclass

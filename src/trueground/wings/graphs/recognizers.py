@@ -15,7 +15,7 @@ import msgspec
 import regex
 
 from trueground.components import ComponentSpec
-from trueground.errors import GraphError, MissingExtraError, UsageError, unknown_name
+from trueground.errors import GraphError, MissingExtraError, UsageError
 from trueground.text import NO_SPACES
 from trueground.wings.graphs.base import KnowledgeGraph, Listed, NamedEntity
 from trueground.wings.graphs.names import APOSTROPHES, fold, name_key
@@ -90,7 +90,7 @@ def get_recognizer(written: str, graph: KnowledgeGraph, types: Sequence[str] = (
     """
     given = ComponentSpec.parse("recognizer", written)
     if given.name not in RECOGNIZERS:
-        raise unknown_name("recognizer", given.name, RECOGNIZERS)
+        raise UsageError.unknown_name("recognizer", given.name, RECOGNIZERS)
     if given.name == "dictionary":
         given.check((), model=False)
         return Dictionary(graph, types)

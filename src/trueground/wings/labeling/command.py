@@ -60,10 +60,8 @@ def plan(
     **options: Any,
 ) -> None:
     """How many answers to label for a rate that people would confirm, and which: they are drawn."""
-    from trueground.wings.labeling.pages import show_plan
-
     planned = plan_labels(run, **options)
-    screen.show_page(planned, lambda: show_plan(planned))
+    screen.show_page(planned, planned.blocks)
 
 
 @annotate.command("import")

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from trueground.errors import unknown_name
+from trueground.errors import UsageError
 from trueground.labels import LabelDraw
 from trueground.types import Record
 from trueground.wings.labeling.base import AnnotationTask, BadAnswer
@@ -327,5 +327,5 @@ KINDS: dict[str, TaskKind] = {
 def get_kind(name: str) -> TaskKind:
     """The kind of that name. UsageError where there is none."""
     if name not in KINDS:
-        raise unknown_name("kind of task", name, KINDS)
+        raise UsageError.unknown_name("kind of task", name, KINDS)
     return KINDS[name]

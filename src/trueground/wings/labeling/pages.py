@@ -24,7 +24,6 @@ from trueground.reports import (
 from trueground.text import several
 
 if TYPE_CHECKING:
-    from trueground.studies import PlannedLabels
     from trueground.wings.labeling.agreement import (
         Agreement,
         AgreementEstimate,
@@ -64,39 +63,6 @@ def show_export(done: Exported) -> list[Block]:
         Table([Head("annotator"), Head("file", "code")], files),
         Text(f"instructions   {done.instructions}"),
     ]
-
-
-def show_plan(done: PlannedLabels) -> list[Block]:
-    """Return how many labels are needed, which answers they are of, and what to do next."""
-    basis = {
-        "pilot": f"measured on the {done.pilot:,} labels of the pilot",
-        "labelled sets": "taken from labelled sets (docs/trust.md)",
-        "nothing": "not measured, so it is taken to know nothing. Label a pilot of 50 (`annotate "
-        "export --sample 50`), and name it with --labels",
-    }[done.basis]
-    rate = f"the share of {done.label} answers ± {100 * done.half_width:.3g} points"
-    lines = [
-        f"{done.labels:,} of {done.answers:,} answers to label, for {rate} ({done.level:.0%})",
-        f"expected of these labels with the judge's scores: ± {100 * done.expected:.2g} points",
-        f"labels that it would take without its scores: {done.alone:,}",
-        f"what the judge is worth: {basis}",
-    ]
-    if done.unscored:
-        lines.append(f"{several(done.unscored, 'answer')} without {done.metric} left out")
-    heads = ("answers", "to label", "probability")
-    columns = [Head(done.metric), *(Head(name, "number", digits=3) for name in heads)]
-    rows = []
-    for stratum in done.strata:
-        name = f"{stratum.low:.2f} to {stratum.high:.2f}"
-        share = stratum.labels / stratum.answers
-        rows.append(Row([name, stratum.answers, stratum.labels, share]))
-    kind = "support" if done.label == "faithful" else "correctness"
-    steps = [
-        f"file   {done.file}",
-        f"next   trueground annotate export {kind} {done.file} --out tasks.jsonl",
-        "       then label all of them: the number is fixed before the first label",
-    ]
-    return [Text("\n".join(lines)), Table(columns, rows), Text("\n".join(steps))]
 
 
 def show_import(done: Imported) -> list[Block]:

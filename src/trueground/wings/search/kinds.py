@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from trueground.components import ComponentSpec, Registry
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.wings.search import results
 from trueground.wings.search.base import OpenedRetriever, Retriever, RetrieverKind
 from trueground.wings.search.compound import BEAM, DEPTH, HOPS, Hybrid, K, MultiHop
@@ -143,7 +143,9 @@ def kind_of(given: ComponentSpec) -> RetrieverKind:
     if given.name not in retrievers:
         retrievers.load()
     if given.name not in retrievers:
-        raise unknown_name("retriever", given.name, (*retrievers, *_COMPOUNDS, results.NAME))
+        raise UsageError.unknown_name(
+            "retriever", given.name, (*retrievers, *_COMPOUNDS, results.NAME)
+        )
     return retrievers[given.name]()
 
 

@@ -10,7 +10,7 @@ from socket import socket
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from trueground.errors import InputError, UsageError, tell
+from trueground.errors import InputError, UsageError, user_messages
 from trueground.view import Address, bind, run
 from trueground.wings.labeling.web.app import LabelServer
 from trueground.wings.labeling.web.database import (
@@ -96,7 +96,7 @@ def open_project(
         database.discard()
         raise
     for note in (note for new in found for note in new.notes):
-        tell(f"note: {note}")
+        user_messages.show(f"note: {note}")
     return OpenProject(database, project, added, total)
 
 
@@ -133,7 +133,7 @@ def serve(opened: OpenProject, listening: socket, address: Address) -> None:
         print(f"{project.title}: {opened.tasks:,} tasks{new} in {database.place}")
         print(f"lead   {address.url}/#token={token}\n{links}", end="", flush=True)
         if not address.is_loopback and not address.is_https:
-            tell(
+            user_messages.show(
                 "WARNING: links and labels travel unencrypted from other machines; put a proxy "
                 "with TLS before the server, and name it with --url https://…"
             )

@@ -13,7 +13,7 @@ import orjson
 
 from trueground._version import __version__
 from trueground.components import ComponentSpec
-from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
+from trueground.errors import RunInterrupted, UsageError, WorkerError
 from trueground.execution import run_in_own_loop
 from trueground.files import OutputPath
 from trueground.models import ChatModel, LogprobRunner, Params, configure_model
@@ -260,7 +260,7 @@ def make_models(
     first, *_ = known = [role.name for role in builder.roles]
     for name in models:
         if name not in known:
-            raise unknown_name(f"role of a model in {builder.name}", name, known)
+            raise UsageError.unknown_name(f"role of a model in {builder.name}", name, known)
     for role in builder.roles:
         if role.needed and role.name not in models:
             option = "--model" if role.name == first else f"--{role.name}-model"

@@ -127,26 +127,24 @@ def _start(
     sources: list[Path],
     out: Path,
     dry_run: bool,
-    shard: str | None = None,
+    shard: tuple[int, int] | None = None,
     settings: BuildSettings,
     endpoint: EndpointDefaults,
     screen: Screen,
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
     from trueground.net import Limiter
-    from trueground.options import parse_shard
     from trueground.wings.papers.builders.api import write_report
     from trueground.wings.papers.builders.build import ask_shard, estimate_build, run_build
     from trueground.wings.papers.builders.pages import show_built, show_estimated
     from trueground.wings.papers.builders.settings import BuildRequest
 
-    part = None if shard is None else parse_shard(shard)
-    Limiter.share(1 if part is None else part[1])
+    Limiter.share(1 if shard is None else shard[1])
     with screen.progress() as progress:
         settings = replace(
             settings,
             endpoint=endpoint,
-            shard=part,
+            shard=shard,
             note=screen.warn,
             progress=progress,
             command=screen.command_line,
@@ -156,7 +154,7 @@ def _start(
         )
         if dry_run:
             expected = estimate_build(request)
-        elif part is not None:
+        elif shard is not None:
             ask_shard(request)
             screen.warn(f"when all shards are asked: trueground merge {out}")
             return

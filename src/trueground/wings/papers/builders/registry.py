@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.components import Registry
-from trueground.errors import OutputError, WriteError, unknown_name
+from trueground.errors import OutputError, UsageError, WriteError
 from trueground.wings.papers.builders.base import Builder
 
 README = "README.txt"
@@ -67,7 +67,7 @@ def examples() -> list[str]:
 def copy_example(name: str, out: Path) -> str:
     """Copy an example into a new, or empty, folder. UsageError, OutputError, WriteError."""
     if name not in examples():
-        raise unknown_name("example of a build", name, examples())
+        raise UsageError.unknown_name("example of a build", name, examples())
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OutputError(f"{out} exists and is not empty; choose another --out")
     try:

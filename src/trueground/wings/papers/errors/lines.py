@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.benchmarks import published
+from trueground.benchmarks import get_benchmark
 from trueground.components import ComponentSpec
-from trueground.errors import InputError, OutputError, UsageError, unknown_name
+from trueground.errors import InputError, OutputError, UsageError
 from trueground.judges import CATEGORIES, CATEGORY, Comparer
 from trueground.labels import LabelRule, RecordLabel
 from trueground.metrics import METRICS
@@ -264,7 +264,7 @@ def _read_lines(path: Path) -> Lines:
                 "writes, with nothing changed but `category`"
             ) from None
         if line.category is not None and line.category not in ALLOWED:
-            message = unknown_name("category", line.category, ALLOWED)
+            message = UsageError.unknown_name("category", line.category, ALLOWED)
             raise InputError(f"{path}, line {number} (id {line.id!r}): {message}")
         if line.id in ids:
             raise InputError(f"{path}: the id {line.id!r} comes twice; leave one line of each")
@@ -400,5 +400,6 @@ def count_categories(lines: Sequence[Line]) -> dict[str, Any]:
 
 def figure_3() -> dict[str, float]:
     """The paper's shares by category and group; it prints none for the others."""
-    [figure] = [figure for figure in published(_BENCHMARK) if figure.id == _FIGURE]
+    tables = get_benchmark(_BENCHMARK).published
+    [figure] = [table for table in tables if table.id == _FIGURE]
     return {one.name.removeprefix(_PREFIX): one.value for one in figure.numbers}

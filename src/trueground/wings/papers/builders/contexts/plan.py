@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import msgspec
 
 from trueground.benchmarks import DataRow, Label as RowLabel, Text, Texts, named
-from trueground.errors import InputError, unknown_name
+from trueground.errors import InputError, UsageError
 from trueground.models import ChatRequest
 from trueground.options import parse_options
 from trueground.records import FileInfo, Problem, describe
@@ -66,7 +66,7 @@ def prepare(options: Mapping[str, str | bool | None], material: Material) -> Bui
     own = parse_options(ContextsOptions, "build contexts", options, seed=material.seed)
     for name in own.task:
         if name not in TASKS:
-            raise unknown_name("task of build contexts", name, TASKS)
+            raise UsageError.unknown_name("task of build contexts", name, TASKS)
     if own.language == "check":
         need_languages("--language check (leave it out with --language any)")
     files = source_files(material.paths)
