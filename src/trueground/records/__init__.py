@@ -11,10 +11,9 @@ if TYPE_CHECKING:
     from trueground.records.data_path import DataPath as DataPath
     from trueground.records.files import DataStream as DataStream
     from trueground.records.formulas import guard as guard, unguard as unguard
-    from trueground.records.jsonl import decode as decode, decode_row as decode_row
+    from trueground.records.jsonl import decode as decode
     from trueground.records.options import Columns as Columns, SplitContexts as SplitContexts
     from trueground.records.problems import (
-        LARGEST_RESPONSE as LARGEST_RESPONSE,
         UNREADABLE as UNREADABLE,
         Problem as Problem,
         clean as clean,
@@ -39,16 +38,12 @@ __getattr__, __dir__ = load_lazily(
             "guard",
             "unguard",
         ),
-        "jsonl": (
-            "decode",
-            "decode_row",
-        ),
+        "jsonl": ("decode",),
         "options": (
             "Columns",
             "SplitContexts",
         ),
         "problems": (
-            "LARGEST_RESPONSE",
             "Problem",
             "UNREADABLE",
             "clean",
