@@ -13,7 +13,7 @@ import zstandard
 
 from trueground._version import __version__
 from trueground.errors import OutputError, TruegroundError, WriteError
-from trueground.files import NewFolders, OutputPath, safe_name
+from trueground.files import NewFolders, OutputPath
 from trueground.runs.directory import (
     BATCHES,
     ITEMS,
@@ -110,7 +110,7 @@ class RunDirectory(RunFolder):
     def default_path(name: str, now: datetime | None = None) -> Path:
         """Return runs/<utc-time>-<name>, the directory of a run that begins now."""
         stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
-        return Path("runs") / f"{stamp}-{safe_name(name)}"
+        return Path("runs") / f"{stamp}-{OutputPath.safe_name(name)}"
 
     @classmethod
     def free_path(cls, name: str) -> Path:
