@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from trueground.types import Passage, Record
+from trueground.types import Failure, Passage, Record
 
 # which facts are looked for: the gold ones in the response, or the response's in what it was given
 Pairing = Literal["gold", "response"]
@@ -133,9 +133,10 @@ def _facts(record: Record, of: Pairing) -> list[str]:
         return _need("gold_facts", record.gold_facts)
     if record.response_facts is not None:
         return _need("response_facts", record.response_facts)
-    from trueground.claims import RuleDecomposer
+    from trueground.claims import get_decomposer
 
-    claims = RuleDecomposer().decompose([record.response])[0]
+    claims = get_decomposer("rules").decompose([record.response])[0]
+    assert not isinstance(claims, Failure)  # rules always give claims
     return _need("facts in its response", [claim.text for claim in claims])
 
 
