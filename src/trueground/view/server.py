@@ -24,7 +24,7 @@ from aiohttp import web
 
 from trueground.errors import TruegroundError, UsageError
 from trueground.view.browser import open_browser, private_page
-from trueground.view.connections import DEFAULT_LIMITS, Connections, Limits, handling
+from trueground.view.connections import DEFAULT_LIMITS, Connections, Limits, handling, read_bytes
 from trueground.view.problems import SUMMARY_SECONDS, ProblemLog
 
 LOOPBACK = "127.0.0.1"
@@ -265,6 +265,10 @@ class WebServer:
         app = new_app(self.address, *middlewares)
         app[PROBLEMS] = self.problems
         return app
+
+    async def read_body(self, request: web.Request) -> bytes:
+        """Return the body of a request, see `read_bytes`."""
+        return await read_bytes(request)
 
     def run(self, app: web.Application, *, open_url: str | None = None) -> None:
         """Serve until Ctrl-C or SIGTERM, and finish requests that have begun.

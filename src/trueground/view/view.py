@@ -19,14 +19,14 @@ from typing import Any
 from aiohttp import web
 
 from trueground.errors import TruegroundError, UsageError
-from trueground.reports import Page, Pair, run_page, unfinished_run_page, viewer_assets
+from trueground.reports import Page, RunReport, viewer_assets
 from trueground.runs import REPORT, RunFiles
 from trueground.view.access import LinkAccess
 from trueground.view.browser import html_document
 from trueground.view.index import RunIndex, read_query
 from trueground.view.indexing import grow
 from trueground.view.pages import work
-from trueground.view.runs import FoundRun, RunFolders, list_page, readable
+from trueground.view.runs import FoundRun, RunFolders, RunPairs, list_page, readable
 from trueground.view.server import LOOPBACK, JsonResponse, WebServer
 from trueground.view.stored import IndexCache, IndexState, read_state, still_holds
 
@@ -92,9 +92,9 @@ class ViewServer:
         going = [run for run in found if run.goes_on]
         progress = {run.key: await asyncio.to_thread(self.folders.progress, run) for run in going}
         hrefs = {run.key: f"/run/{run.key}/" for run in found if run.problem is None}
-        pair = Pair("Side by side", "/compare/{a}/{b}/")
+        pairs = RunPairs("/compare/{a}/{b}/")
         board = "/leaderboard/" if any(run.is_finished for run in found) else None
-        page = list_page(found, self.folders.named(), hrefs, pair, progress, board)
+        page = list_page(found, self.folders.named(), hrefs, pairs, progress, board)
         return JsonResponse({"page": page, "going": 1000 * _LATER_S if progress else 0})
 
     async def run(self, request: web.Request) -> web.Response:
@@ -308,10 +308,11 @@ def _run_page(opened: _Opened, is_whole: bool) -> Page:
     """The page of a run; charts where all answers are indexed."""
     run, index = opened.run, opened.index
     if not run.is_finished or run.summary is None:
-        return unfinished_run_page(run.manifest.raw, run.path, has_answers=index is not None)
+        report = RunReport({}, run.manifest.raw, run.path)
+        return report.unfinished_page(has_answers=index is not None)
     numbers = _IndexScores(index) if index is not None and is_whole else {}
-    page = run_page(run.summary.raw, run.manifest.raw, run_dir=run.path, numbers=numbers)
-    return page.for_viewer()
+    report = RunReport(run.summary.raw, run.manifest.raw, run.path)
+    return report.page(numbers).for_viewer()
 
 
 class _IndexScores(dict[str, Any]):

@@ -20,7 +20,7 @@ from aiohttp import web
 from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.errors import TruegroundError
-from trueground.view import JsonResponse, WebServer, read_bytes
+from trueground.view import JsonResponse, WebServer
 from trueground.wings.labeling.web.counting import Counted, CountingRoom
 from trueground.wings.labeling.web.database import LabelDatabase, tell_reason
 from trueground.wings.labeling.web.gathered import (
@@ -157,7 +157,7 @@ class LabelServer:
         async def handle(request: web.Request) -> web.StreamResponse:
             secret = request.cookies.get(self._cookie, "")
             told = request.headers.get("X-CSRF-Token", "")
-            sent = await read_bytes(request), request.match_info, request.query
+            sent = await self._server.read_body(request), request.match_info, request.query
             found = await self._call(self._answer, route, secret, told, sent, lane=route.lane)
             response: web.Response = found
             return response
@@ -193,7 +193,7 @@ class LabelServer:
     async def _enter(self, request: web.Request) -> web.StreamResponse:
         from_ = self._peer(request)
         try:
-            token = read_body(await read_bytes(request), TokenBody).token
+            token = read_body(await self._server.read_body(request), TokenBody).token
         except BadRequestError as error:
             return JsonResponse.refusal(400, str(error))
         try:
