@@ -13,18 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueground.errors import InputError
-from trueground.files import FolderLock, safe_name
-from trueground.reports import (
-    Cell,
-    Estimate,
-    Head,
-    Page,
-    Row,
-    RunReport,
-    Span,
-    Table,
-    Text,
-)
+from trueground.files import FolderLock, OutputPath
+from trueground.reports import Cell, Estimate, Head, Page, Row, RunReport, Span, Table, Text
 from trueground.runs import Manifest, RunFiles, Summary, headline_metric, resume_advice
 from trueground.text import few, several
 
@@ -151,7 +141,7 @@ def _read_run(folder: Path, label: str, version: str) -> FoundRun:
     place = str(folder.resolve()).encode("utf-8", "surrogateescape")
     digest = hashlib.blake2b(place, digest_size=4).hexdigest()
     label = readable(label)
-    key = f"{safe_name(label)}-{digest}"
+    key = f"{OutputPath.safe_name(label)}-{digest}"
     run = FoundRun(key, label, folder, "broken", version=version)
     files = RunFiles(folder)
     try:
