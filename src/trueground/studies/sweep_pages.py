@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.reports import Block, Head, Page, Row, Table, Text, format_spread, notices
+from trueground.reports import Block, Head, Page, Row, RunReport, Table, Text
 from trueground.runs import RunFiles, Summary
 from trueground.studies.leaderboard.runs import DATASET
 from trueground.studies.prompts_page import prompts_section
@@ -40,11 +40,11 @@ def sweep_page(runs: Sequence[Finished], prompts: Sequence[Mapping[str, Any]] = 
         )
         row.cells.append(f"{number(ci[0])} … {number(ci[1])}" if ci else NO_VALUE)
         if has_repeats:
-            spread = averages.get(Summary.REPEAT_FIELD, {}).get(key)
-            row.cells.append(format_spread(spread) if spread else NO_VALUE)
+            row.cells.append(RunReport(summary, manifest).spread(key) or NO_VALUE)
         row.cells += [summary["metrics"][key]["scored"], summary["n"], key]
         rows.append(row)
-    noted = dict.fromkeys(notice for _, _, manifest, _ in runs for notice in notices(manifest))
+    reports = [RunReport(summary, manifest) for _, summary, manifest, _ in runs]
+    noted = dict.fromkeys(notice for report in reports for notice in report.notices)
     pages = "\n".join(f"page   {RunFiles(path).page}" for *_, path in runs)
     sections = [prompts_section(study, place) for place, study in enumerate(prompts, 1)]
     blocks: list[Block] = [Table(columns, rows), *sections, Text(pages, "whole")]
