@@ -22,7 +22,6 @@ from trueground.models import (
     LLMComponent,
     Prompt,
     Reply,
-    TextMarks,
 )
 from trueground.types import Comparison, ComparisonRequest, PromptFile, Status
 
@@ -106,7 +105,7 @@ class LLMComparer(LLMComponent, Comparer):
 
     def _call(self, request: ComparisonRequest, texts: Sequence[str]) -> ChatRequest:
         """The call about a response and these texts: its references, or its contexts."""
-        marks = TextMarks.of((request.history, request.question, request.response), texts)
+        marks = Prompt.marks((request.history, request.question, request.response), texts)
         shown = {
             "conversation": request.history,
             "question": request.question,
