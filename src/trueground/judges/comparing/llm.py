@@ -17,13 +17,7 @@ from typing import ClassVar, NamedTuple
 from trueground.components import ComponentSpec
 from trueground.judges.comparing import Comparer
 from trueground.judges.replies import read_verdict
-from trueground.models import (
-    ChatRequest,
-    LLMComponent,
-    Prompt,
-    Reply,
-    TextMarks,
-)
+from trueground.models import ChatRequest, LLMComponent, Prompt, Reply
 from trueground.types import Comparison, ComparisonRequest, PromptFile, Status
 
 _CATEGORY = "category"
@@ -106,7 +100,7 @@ class LLMComparer(LLMComponent, Comparer):
 
     def _call(self, request: ComparisonRequest, texts: Sequence[str]) -> ChatRequest:
         """The call about a response and these texts: its references, or its contexts."""
-        marks = TextMarks.of((request.history, request.question, request.response), texts)
+        marks = Prompt.marks((request.history, request.question, request.response), texts)
         shown = {
             "conversation": request.history,
             "question": request.question,
