@@ -102,6 +102,18 @@ class KnowledgeGraph(Protocol):
         """For each id its one-hop subgraph; None where the graph does not have it."""
         ...
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine, so that it answers quickly and nobody else is asked."""
+        ...
+
+    def find_joined(self, heads: Sequence[str], tails: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the pairs of ids, one of each side, that may be joined by an edge.
+
+        A graph that can't tell which pairs are joined returns all of them.
+        """
+        ...
+
     def close(self) -> None:
         """Give files and connections back."""
         ...

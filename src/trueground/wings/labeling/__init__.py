@@ -8,7 +8,6 @@ from trueground._lazy import load_lazily
 if TYPE_CHECKING:
     from trueground.wings.labeling.base import AnnotationTask as AnnotationTask, Label as Label
     from trueground.wings.labeling.kinds import KINDS as KINDS
-    from trueground.wings.labeling.labels import read_labels as read_labels
     from trueground.wings.labeling.operations import (
         export_tasks as export_tasks,
         import_answers as import_answers,
@@ -22,7 +21,6 @@ __getattr__, __dir__ = load_lazily(
             "Label",
         ),
         "kinds": ("KINDS",),
-        "labels": ("read_labels",),
         "operations": (
             "export_tasks",
             "import_answers",

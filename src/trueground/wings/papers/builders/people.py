@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError
-from trueground.wings.labeling import KINDS, AnnotationTask, Label, read_labels
+from trueground.wings.labeling import KINDS, AnnotationTask, Label
 from trueground.wings.papers.builders.base import BatchStage, Rejected
 from trueground.wings.papers.builders.directory import ANNOTATE
 
@@ -44,7 +44,7 @@ class PeopleLabels:
         self.file = labels
         self.labels: dict[str, dict[str, Label]] = {}
         if labels is not None:
-            read = {kind: read_labels(labels, kind) for kind in kinds}
+            read = {kind: Label.read(labels, kind) for kind in kinds}
             self.labels = {kind: found for kind, found in read.items() if found}
             if not self.labels:
                 raise InputError(
@@ -203,7 +203,7 @@ def read_people(folder: Path, labels: Path) -> dict[str, Any]:
             raise InputError(f"{file} cannot be read: {error}; run the build again") from None
     if not tasks:
         raise InputError(f"{folder} has no tasks in {ANNOTATE}/, so that no label can belong to it")
-    found = {kind: read_labels(labels, kind) for kind in files}
+    found = {kind: Label.read(labels, kind) for kind in files}
     kinds = count_labels(tasks, found, {})
     if not kinds:
         raise InputError(

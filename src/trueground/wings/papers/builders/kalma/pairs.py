@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from trueground.errors import GraphError, UsageError
 from trueground.records import describe, known_id, shorten
 from trueground.text import plain, read_triples
-from trueground.wings.graphs import Entity, KnowledgeGraph, Listed, find_joined, name_key
+from trueground.wings.graphs import Entity, KnowledgeGraph, name_key
 from trueground.wings.papers.builders.base import Rejected, SourceStep, Stage
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.kalma.items import LinkedPair, SourcePair, grown
@@ -200,7 +200,7 @@ def linking_stage(
 
     async def work(pair: SourcePair, _client: ModelClient) -> Sequence[LinkedPair]:
         try:
-            if isinstance(graph, Listed):  # on this machine: quick, and not for several threads
+            if graph.is_local:  # quick, and not for several threads
                 return [_link(graph, pair, relations, wanted)]
             return [await asyncio.to_thread(_link, graph, pair, relations, wanted)]
         except GraphError as error:
@@ -269,7 +269,7 @@ def _link(
 
 def _joined(graph: KnowledgeGraph, heads: Sequence[str], tails: Sequence[str]) -> Iterator[_Joined]:
     """All pairs of two different entities with an edge between them, and these edges."""
-    pairs = find_joined(graph, heads, tails)
+    pairs = graph.find_joined(heads, tails)
     wanted = list(dict.fromkeys(qid for pair in pairs for qid in pair))
     entities = dict(zip(wanted, graph.entities(wanted), strict=True))
     for one, other in pairs:
