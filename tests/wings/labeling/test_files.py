@@ -15,7 +15,8 @@ from tests.wings.labeling.filling import GOLD, VALID, build_of, fill, fill_sheet
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.records.formulas import guard, unguard
 from trueground.wings.labeling.answers import read_answers
-from trueground.wings.labeling.base import AnnotationTask, Label, item_of
+from trueground.wings.labeling.base import Label, item_of
+from trueground.wings.labeling.kinds import AnnotationTask
 from trueground.wings.labeling.operations import export_tasks, import_answers
 
 YES = {"if": "yes", "only_if": "no"}

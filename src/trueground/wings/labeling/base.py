@@ -1,4 +1,4 @@
-"""Annotation tasks, and what the annotators of one task say together."""
+"""Ids of annotation tasks, and what the annotators of one task say together."""
 
 from __future__ import annotations
 
@@ -23,26 +23,10 @@ class BadAnswer(ValueError):  # noqa: N818 - one of many that are told together
         super().__init__(f"found {describe(found)}; expected {expected}")
 
 
-class AnnotationTask(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing to be labelled: `shown` is what annotators read, by name, as the kind says."""
-
-    kind: str
-    id: str
-    shown: dict[str, Any]
-    drawn: LabelDraw | None = None
-
-    @classmethod
-    def of(
-        cls, kind: str, item: str, shown: dict[str, Any], drawn: LabelDraw | None = None
-    ) -> AnnotationTask:
-        """The task of an item. Its id changes with what is shown: no label meets another text."""
-        digest = hashlib.sha256(_canonical(shown)).hexdigest()[:_DIGEST]
-        return cls(kind, f"{item}{_MARK}{digest}", shown, drawn)
-
-    @property
-    def item(self) -> str:
-        """The id of the item that it was made of, where `of` made it."""
-        return item_of(self.id)
+def make_task_id(item: str, shown: dict[str, Any]) -> str:
+    """Return the id of an item's task. It changes with what annotators are shown."""
+    digest = hashlib.sha256(_canonical(shown)).hexdigest()[:_DIGEST]
+    return f"{item}{_MARK}{digest}"
 
 
 def item_of(task: str) -> str:
