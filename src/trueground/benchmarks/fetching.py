@@ -14,16 +14,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from trueground.benchmarks.datasets import (
-    ORIGIN,
-    DataFile,
-    Dataset,
-    FileRecord,
-    get_dataset,
-)
+from trueground.benchmarks.datasets import ORIGIN, DataFile, Dataset, FileRecord, get_dataset
 from trueground.errors import InputError, UsageError, WriteError
-from trueground.files import StateFile, write_atomically
-from trueground.net import HubFile, list_hub_files
+from trueground.files import OutputPath, StateFile
+from trueground.net import HubFile
 from trueground.options import Progress
 
 _SHARD = re.compile(r"-(\d+)-of-(\d+)(?=\.)")
@@ -89,7 +83,7 @@ async def _from_hub(dataset: Dataset, data_file: DataFile, report: Progress) -> 
     if before and len(intact) == len(before):
         return [FetchedFile(record, new=False) for record in before.values()]
     revision = next((r.revision for r in before.values() if r.revision), "main")
-    listing = await list_hub_files(data_file.repo, revision)
+    listing = await HubFile.list_all(data_file.repo, revision)
     wanted = [file for file in listing.files if fnmatchcase(file.path, data_file.pattern)]
     if not wanted:
         raise InputError(
@@ -230,7 +224,7 @@ def copy_in(
     """Copy a file; its size in bytes and SHA-256. The target appears when whole. WriteError."""
     digest, done = hashlib.sha256(), 0
     try:
-        with source.open("rb") as file, write_atomically(target) as out:
+        with source.open("rb") as file, OutputPath(target).write_atomically() as out:
             total = source.stat().st_size
             for block in iter(lambda: file.read(_BLOCK), b""):
                 out.write(block)

@@ -317,11 +317,11 @@ def _missing_message(error: FileNotFoundError) -> str:
     """Why nothing was found; fsspec says so of web addresses whatever has gone wrong."""
     import aiohttp
 
-    from trueground.net import describe_network_error
+    from trueground.net import HttpError
 
     cause = error.__cause__
     if isinstance(cause, aiohttp.ClientResponseError):
         missing = cause.status in (404, 410)
         return "does not exist" if missing else f"cannot be read: HTTP {cause.status}"
-    reason = describe_network_error(cause)
+    reason = HttpError.describe(cause)
     return "does not exist" if reason is None else f"cannot be read: {reason}"

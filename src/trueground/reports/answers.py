@@ -25,7 +25,7 @@ from trueground.reports.selection import Selection
 from trueground.reports.sentences import first_judge
 from trueground.reports.viewer import json_block, json_bytes, packed_block
 from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, Item, RunFiles
-from trueground.text import Key, keys_of, pairs_of, triple_key
+from trueground.text import GraphTriple
 from trueground.types import Answered, Failure, Graph, ReasonKind, Record, Status
 
 FOLDER = "report_items"
@@ -450,7 +450,7 @@ def citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[st
     if not (told or numbered or graphs):
         return None
     sentences = told.get("sentences") or []
-    given = keys_of(graph for graph in graphs if "qid" in graph)
+    given = GraphTriple.keys_of(graph for graph in graphs if "qid" in graph)
     cited, tried = _cited(sentences, True), _cited(sentences, False)
     gold = record.gold_knowledge if record else None
     needed = None if gold is None else _keys(gold)
@@ -460,7 +460,7 @@ def citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[st
         "missed": [
             [*triple, key in given if graphs else None, key in tried]
             for triple in told.get("missed") or []
-            for key in [triple_key(_texts(triple))]
+            for key in [GraphTriple(*_texts(triple)).key]
         ],
         "absent": told.get("absent") or [],
         "graphs": [_drawn(graph, cited, needed) for graph in graphs],
@@ -474,7 +474,7 @@ def _told(evidence: Mapping[str, Any], name: str, what: str) -> dict[str, Any]:
     return next(iter(citing or found), {})
 
 
-def _cited(sentences: Iterable[Mapping[str, Any]], correct: bool) -> frozenset[Key]:
+def _cited(sentences: Iterable[Mapping[str, Any]], correct: bool) -> frozenset[GraphTriple]:
     """The triples of the correct citations, or of the others."""
     return _keys(
         (one["qid"], one["property"], one["value"])
@@ -484,20 +484,24 @@ def _cited(sentences: Iterable[Mapping[str, Any]], correct: bool) -> frozenset[K
     )
 
 
-def _keys(triples: Iterable[Sequence[Any]]) -> frozenset[Key]:
-    return frozenset(triple_key(_texts(triple)) for triple in triples)
+def _keys(triples: Iterable[Sequence[Any]]) -> frozenset[GraphTriple]:
+    return frozenset(GraphTriple(*_texts(triple)).key for triple in triples)
 
 
 def _texts(triple: Sequence[Any]) -> list[str]:
     return [str(part) for part in triple]
 
 
-def _drawn(graph: Graph, cited: frozenset[Key], needed: frozenset[Key] | None) -> dict[str, Any]:
+def _drawn(
+    graph: Graph, cited: frozenset[GraphTriple], needed: frozenset[GraphTriple] | None
+) -> dict[str, Any]:
     qid = str(graph.get("qid", ""))
-    names = [value for name, value in pairs_of(graph) if name == "name"]
+    triples = list(GraphTriple.of_graph(graph))
+    names = [triple.value for triple in triples if triple.property == "name"]
     rows = []
-    for name, value in pairs_of(graph):
-        key = triple_key((qid, name, value))
+    for triple in triples:
+        _, name, value = triple
+        key = triple.key
         is_needed = None if needed is None else key in needed
         if name != "name" or key in cited or is_needed:
             rows.append((name, value, key in cited, is_needed))

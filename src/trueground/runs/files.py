@@ -20,7 +20,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.files import FolderLock, OutputPath
-from trueground.records import UNREADABLE, DataPath, shorten, too_deep
+from trueground.records import UNREADABLE, DataPath, Problem, shorten
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPEATS, REPORT, RESPONSES, SUMMARY
 from trueground.runs.frames import read_frames
 from trueground.runs.identity import describe_unfinished
@@ -92,7 +92,7 @@ def _newer(name: str, found: _Versioned) -> InputError:
 
 def describe_error(error: Exception) -> str:
     """Return what is wrong with a line or file."""
-    return too_deep().found if isinstance(error, RecursionError) else shorten(str(error), 200)
+    return Problem.of_error(error).found
 
 
 def decode_lines(lines: Iterable[bytes], kind: type[T], path: Path) -> Iterator[T]:

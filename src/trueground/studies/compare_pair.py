@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.evaluate import macro_key
 from trueground.metrics import METRICS, AnswerVerdict
 from trueground.runs import RunFiles
 from trueground.stats import Paired, Sizes, sum_counts
@@ -206,7 +205,7 @@ def _as_whole_run(
     items: Mapping[str, MetricComparison], name: str, whole: RunDifference, n: int
 ) -> MetricComparison:
     """A number of the two runs as wholes: no test; what is told of items is that of the metric."""
-    metric = items[macro_key(name)]
+    metric = items[METRICS.macro_key(name)]
     result = metric.result.of_whole_runs(n, **whole._asdict())
     metric = dataclasses.replace(metric, result=result, sizes=None)
     if name in items:
@@ -275,7 +274,7 @@ def _check_scored(
         if name not in left_out and name not in known:
             # A number of whole runs has the items of its metric; it may lack units although they
             # are scored.
-            i = metrics.index(name if name in metrics else macro_key(name))
+            i = metrics.index(name if name in metrics else METRICS.macro_key(name))
             counts = "; ".join(
                 f"{side.label}: "
                 + ", ".join(

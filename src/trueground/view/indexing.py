@@ -19,7 +19,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from trueground.errors import OutputError
-from trueground.files import FolderLock, write_atomically
+from trueground.files import FolderLock, OutputPath
 from trueground.records import UNREADABLE, field_text
 from trueground.reports import ListedAnswer
 from trueground.runs import ClaimEvidence, ItemParts, RecordLines, RunFiles, read_frames
@@ -393,7 +393,7 @@ def _write_orders(folder: Path, state: IndexState) -> None:
         return read_column(folder / state.generation, name, state.count)
 
     for name, order in (("worst", worst_first(state, column)), ("id", by_id(column))):
-        with write_atomically(folder / state.generation / f"order-{name}") as out:
+        with OutputPath(folder / state.generation / f"order-{name}").write_atomically() as out:
             out.write(order.tobytes())
     state.ordered = state.count
     save_state(folder, state)
