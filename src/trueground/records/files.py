@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath
 from typing import IO, Any
 
-from trueground.errors import InputError, MissingExtraError, TruegroundError
+from trueground.errors import InputError, MissingExtraError
 from trueground.net import redact_urls
 from trueground.records.jsonl import read_array, read_lines, read_members
 from trueground.records.limits import LARGEST_ROW, too_large
@@ -296,7 +296,7 @@ def reading(public: str, url: str) -> Iterator[None]:
     except EOFError as error:
         raise InputError(f"{public} became shorter while it was read; start again") from error
     except ImportError as error:
-        raise missing_package(public, error) from error
+        raise MissingExtraError.of_url(public, error) from error
     except FileNotFoundError as error:
         raise InputError(f"{public} {_missing_message(error)}") from error
     except Exception as error:  # backends raise exceptions of their own making
@@ -304,13 +304,6 @@ def reading(public: str, url: str) -> Iterator[None]:
             raise
         reason = str(error).replace(url, public)
         raise InputError(f"{public} cannot be read: {type(error).__name__}: {reason}") from error
-
-
-def missing_package(name: str, error: ImportError) -> TruegroundError:
-    """The error for a URL, by its public name, whose store needs a package that is not there."""
-    if name.startswith(("s3://", "s3a://")):
-        return MissingExtraError(name, "s3")
-    return InputError(f"{name} needs a package that is not installed: {error}")
 
 
 def _missing_message(error: FileNotFoundError) -> str:

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from trueground.files import OutputPath
 from trueground.records import shorten
@@ -27,7 +27,6 @@ from trueground.reports import (
     Rich,
     Row,
     Span,
-    Style,
     Table,
     Text,
 )
@@ -47,7 +46,7 @@ from trueground.studies.comparison_words import (
     tabulate_shares,
     tabulate_statistics,
 )
-from trueground.text import docs_page, percent, several
+from trueground.text import percent, several
 
 COMPARISON_MARK = "trueground-comparison-1"
 _MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer
@@ -299,7 +298,9 @@ def _count_same(a: Sequence[str], b: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
-def _styled(words: Sequence[str], kept: Sequence[bool], style: Style) -> list[str | Span]:
+def _styled(
+    words: Sequence[str], kept: Sequence[bool], style: Literal["added", "removed"]
+) -> list[str | Span]:
     runs = groupby(zip(words, kept, strict=True), key=lambda one: one[1])
     joined = (("".join(word for word, _ in run), same) for same, run in runs)
     return [text if same else Span(text, style) for text, same in joined]
@@ -318,4 +319,4 @@ def _how_to_read(comparison: Mapping[str, Any]) -> Iterator[Rich]:
     )
     if patterns:
         yield f"Sign-flip tests that are not exact: {patterns:,} random patterns of signs."
-    yield f"Tests, effect sizes and planning: {docs_page('compare')}."
+    yield "Tests, effect sizes and planning: docs/compare.md."

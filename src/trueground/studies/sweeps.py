@@ -18,7 +18,7 @@ import msgspec
 from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate import RunSettings, TaskRun
-from trueground.files import safe_name
+from trueground.files import OutputPath
 from trueground.models import BatchRequestRunner, ChatModel
 from trueground.records import Check
 from trueground.runs import Manifest, Result, RunFiles, check_resumable, free_path
@@ -27,6 +27,7 @@ from trueground.studies.leaderboard.study import write_leaderboard
 
 if TYPE_CHECKING:
     from trueground.reports import Block, Page
+
 
 PAGE = "leaderboard.html"  # of a sweep, beside its runs
 _PROMPT = "prompt"  # the common option that may be given several times
@@ -113,7 +114,9 @@ def prepare_variants(
         known = ((one.task.name, one.task.options, one.task.prompts) for one in different)
         at = next((i for i, one in enumerate(known) if one == same), len(different))
         if at == len(different):
-            words = [safe_name(task)] * (len(tasks) > 1) + [names[n][place] for n, place in varied]
+            words = [OutputPath.safe_name(task)] * (len(tasks) > 1) + [
+                names[n][place] for n, place in varied
+            ]
             differ = [f"{n}={(names if n == _PROMPT else several)[n][p]}" for n, p in varied]
             different.append(Variant("-".join(words), prepared, ", ".join([task, *differ])))
         for value in chosen:
@@ -158,9 +161,9 @@ def folders(names: Iterable[str]) -> list[str]:
     """A folder name for each name, different ones for different names."""
     taken: list[str] = []
     for name in names:
-        folder, number = safe_name(name), 2
+        folder, number = OutputPath.safe_name(name), 2
         while folder in taken:
-            folder, number = f"{safe_name(name)}-{number}", number + 1
+            folder, number = f"{OutputPath.safe_name(name)}-{number}", number + 1
         taken.append(folder)
     return taken
 
@@ -248,7 +251,7 @@ class SweepResult:
 
     def page(self) -> Page | None:
         """The page of a single run, else a row for each; None if no run has ended."""
-        from trueground.reports import RunText, run_page
+        from trueground.reports import RunReport
         from trueground.studies.sweep_pages import sweep_page
 
         finished = [outcome for outcome in self.outcomes if outcome.result is not None]
@@ -256,8 +259,8 @@ class SweepResult:
             return None
         if len(self.outcomes) == 1:
             run = finished[0]
-            text = RunText(path=run.path, shows_all=True)
-            return run_page(run.summary, run.raw_manifest, text=text)
+            report = RunReport(run.summary, run.raw_manifest, run.path)
+            return report.terminal_page(shows_all=True)
         rows = [(run.run.label, run.summary, run.raw_manifest, run.path) for run in finished]
         return sweep_page(rows, self.prompts)
 
@@ -321,7 +324,9 @@ class SweepRuns:
         The newest unfinished one of the same runs is resumed, a finished one to retry what failed.
         """
         fresh = free_path(name)
-        known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
+        known = [
+            path for path in fresh.parent.glob(f"*Z-{OutputPath.safe_name(name)}*") if path.is_dir()
+        ]
         for path in sorted(known, reverse=True):
             try:
                 begun, finished = self._count_begun(path, settings)

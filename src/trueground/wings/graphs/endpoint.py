@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from trueground.errors import GraphError, UsageError
-from trueground.execution import LoopClosedError, LoopThread
+from trueground.execution import LoopThread
 from trueground.wings.graphs import endpoint_queries as queries
 from trueground.wings.graphs.base import Entity, NamedEntity, PropertyValue, Row, id_order
 from trueground.wings.graphs.endpoint_client import (
@@ -117,7 +117,9 @@ class EndpointGraph:
         read = f"lang={lang.lower()} kind={self._kind or 'auto'} page={page}"
         self.signature = f"sparql:{self._endpoint.place} live {read}"
         self._reader: EndpointReader | None = None
-        self._loop = LoopThread("sparql-endpoint", self._endpoint.close)
+        self._loop = LoopThread(
+            "sparql-endpoint", self._endpoint.close, partial(_closed_error, self._endpoint.shown)
+        )
 
     @property
     def problem(self) -> str | None:
@@ -169,13 +171,7 @@ class EndpointGraph:
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        try:
-            return self._loop.run(work)
-        except LoopClosedError:
-            raise GraphError(
-                f"the SPARQL endpoint {self._endpoint.shown} was closed before it had answered; "
-                "close the graph when all calls have ended"
-            ) from None
+        return self._loop.run(work)
 
     async def _reading(self) -> EndpointReader:
         if self._reader is None or self._reader.size > _REMEMBERED:
@@ -399,3 +395,10 @@ def _place(row: Solution) -> tuple[str, str, str]:
     """What a detail belongs to: entity, property, text of the value."""
     property_ = row["property"] if "property" in row else row["direct"]
     return row["entity"].value, property_.value, row["value"].value.removeprefix("+")
+
+
+def _closed_error(endpoint: str) -> GraphError:
+    return GraphError(
+        f"the SPARQL endpoint {endpoint} was closed before it had answered; close the graph when "
+        "all calls have ended"
+    )
