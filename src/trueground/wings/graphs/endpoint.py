@@ -27,6 +27,7 @@ from trueground.wings.graphs.endpoint_client import (
     SparqlTerm,
     TextTerm,
 )
+from trueground.wings.graphs.joined import query_joined
 from trueground.wings.graphs.onehop import EntityReader
 from trueground.wings.graphs.rdf import (
     DAY,
@@ -82,6 +83,8 @@ class EndpointGraph:
     fewer without saying so needs a smaller number. May be used by several threads at once, and
     inside a running event loop.
     """
+
+    is_local = False
 
     def __init__(
         self,
@@ -155,6 +158,10 @@ class EndpointGraph:
         written, fixed = bound(sparql, bindings or {})
         rows = self._run(self._endpoint.ask(written)).rows()
         return iter([{**row, **fixed} for row in rows])
+
+    def find_joined(self, heads: Sequence[str], tails: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the pairs of ids, one of each side, that an edge joins."""
+        return list(query_joined(self, heads, tails))
 
     def close(self) -> None:
         """Give connections and the cache's file back; asked again, it opens them anew.
