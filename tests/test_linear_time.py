@@ -21,7 +21,7 @@ from trueground.judges.registry import get_judge
 from trueground.judges.replies import read_score, read_verdict
 from trueground.metrics.choices import chosen_label
 from trueground.models.openai_replies import split_thinking
-from trueground.text.citations import read_numbers, read_triples
+from trueground.text.citations import CitedText
 from trueground.text.normalize import Normalizer, contains_words
 from trueground.text.refusal import REFUSAL_RULES
 from trueground.text.sentences import split_sentences
@@ -183,8 +183,8 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
         "refusal": lambda text: REFUSAL_RULES.find(f"I don't know. {text}", ("Paris",)),
         "choice": lambda text: chosen_label(text, CHOICES, normalise),
         "words": lambda text: contains_words(text, text[: len(text) // 2]),
-        "triples": lambda text: read_triples(text, GRAPHS),
-        "numbers": read_numbers,
+        "triples": lambda text: CitedText(text, GRAPHS).triple_sentences(),
+        "numbers": lambda text: CitedText(text).numbered_sentences(),
         "claims": lambda text: rules.decompose([text]),
         "judge, context": lambda text: judge.judge([JudgeRequest(CLAIM, (text,))]),
         "judge, claim": lambda text: judge.judge([JudgeRequest(text, (CLAIM,))]),

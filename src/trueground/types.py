@@ -36,6 +36,24 @@ class Status(StrEnum):
         """The number of the status in arrays; 0 is scored."""
         return list(Status).index(self)
 
+    @property
+    def description(self) -> str:
+        """What pages call it."""
+        return _STATUS_DESCRIPTIONS[self]
+
+
+_STATUS_DESCRIPTIONS = {
+    Status.SCORED: "scored",
+    Status.ABSTAINED: "declined to answer",
+    Status.NO_CLAIMS: "nothing to check",
+    Status.MISSING_FIELD: "a needed field is missing",
+    Status.TOO_LONG: "too long for the window",
+    Status.UNPARSEABLE: "no verdict in the judge's reply",
+    Status.TRUNCATED: "reply cut at the token limit",
+    Status.ERROR: "the call failed",
+    Status.NOT_APPLICABLE: "does not apply",
+}
+
 
 class ReasonKind(StrEnum):
     """Why a claim is called unsupported, for counts and filters. The set is closed."""

@@ -362,12 +362,17 @@ def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str)
         ),
         ("trueground.metrics.context", "tokenise", ["f1", "support"], ["f1"]),
         (
-            "trueground.wings.papers.kalma.triples",
-            "read_triples",
+            "trueground.text:CitedText",
+            "triple_sentences",
             ["citation_precision", "f1"],
             None,
         ),
-        ("trueground.text", "read_numbers", ["passage_citation_recall", "f1"], None),
+        (
+            "trueground.text:CitedText",
+            "numbered_sentences",
+            ["passage_citation_recall", "f1"],
+            None,
+        ),
     ],
 )
 def test_shared_evidence_fails_alone(

@@ -16,7 +16,7 @@ from tests.metrics.citations.made import Row, graph, k, triples
 import trueground as tg
 from trueground.errors import UsageError
 from trueground.evaluate.gates import Gate, Gates
-from trueground.evaluate.plan import RunLevel, macro_key, micro_key
+from trueground.evaluate.plan import RunLevel
 from trueground.metrics.base import Aggregation, Metric
 from trueground.metrics.batch import Column, Floats, Options
 from trueground.metrics.context import BatchContext
@@ -63,9 +63,9 @@ def counted(rows: list[Row]) -> tuple[float, float, float]:
     ],
 )
 def test_keys_there_and_back(key: str, micro: str) -> None:
-    assert micro_key(key) == micro
-    assert macro_key(micro) == key
-    assert macro_key(key) == key
+    assert METRICS.micro_key(key) == micro
+    assert METRICS.macro_key(micro) == key
+    assert METRICS.macro_key(key) == key
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from trueground.metrics.base import Spec
 from trueground.metrics.batch import Column
 from trueground.metrics.ratings import METRICS
 from trueground.metrics.registry import make_spec
-from trueground.text.citations import remove_citations
+from trueground.text.citations import CitedText
 from trueground.types import Passage, Rating, RatingRequest, Record, Status, Turn
 
 RECORDS = [
@@ -172,7 +172,7 @@ def test_a_rubric_that_cannot_be_used(tmp_path: Path) -> None:
     ],
 )
 def test_brackets_of_citations(text: str, bare: str) -> None:
-    assert remove_citations(text) == bare
+    assert CitedText(text).without_citations() == bare
 
 
 def test_as_functions_they_ask_for_a_rater() -> None:

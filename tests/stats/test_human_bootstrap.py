@@ -10,7 +10,7 @@ from scipy.stats import norm
 from trueground.stats.agreement import bootstrap_agreement, cohen
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import MEASURES
-from trueground.stats.human.measure import AGAINST_LIMIT, Measured, measure, measure_all
+from trueground.stats.human.measure import AGAINST_LIMIT, Measured, measure
 from trueground.stats.human.weighing import GROUP, group_weights
 
 UNDRAWN = ("balanced_accuracy_best", "calibration_error")
@@ -188,5 +188,5 @@ def test_a_measure_of_several_scores_shares_its_resamples() -> None:
     random = np.random.default_rng(9)
     labels = (random.random(40) < 0.5).astype(float)
     scores = random.random(40)
-    both = measure_all({"a": scores, "b": scores / 2}, labels, resamples=60)
+    both = Measured.measure_all({"a": scores, "b": scores / 2}, labels, resamples=60)
     np.testing.assert_array_equal(both["a"].draws["auroc"], both["b"].draws["auroc"])

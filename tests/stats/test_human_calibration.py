@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from trueground.stats.calibration import LabelledProbabilities
 from trueground.stats.human.estimates import OverSets
 from trueground.stats.human.measure import measure
+from trueground.stats.thresholds import ScoredLabels
 
 Floats = np.ndarray
 # Scores and how likely each is right, given the generator and the number of items.
@@ -110,8 +110,7 @@ def test_what_chance_makes_of_calibrated_scores(n: int, kind: World) -> None:
     scores = np.asarray(np.round(scores, 2), np.float64)
     found = measure(scores, random.random(n) < scores, resamples=100, workers=1)
     errors = [
-        LabelledProbabilities(scores, random.random(n) < scores).calibration_error()
-        for _ in range(2_000)
+        ScoredLabels(scores, random.random(n) < scores).calibration_error() for _ in range(2_000)
     ]
     drawn = np.array(errors, np.float64)
     assert found.chance is not None
@@ -128,7 +127,7 @@ def test_the_value_is_what_it_was() -> None:
         labels = random.random(300) < 0.3
         found = measure(scores, labels.astype(float), resamples=50)
         one = found.estimates["calibration_error"]
-        assert one.value == pytest.approx(LabelledProbabilities(scores, labels).calibration_error())
+        assert one.value == pytest.approx(ScoredLabels(scores, labels).calibration_error())
         assert one.value is not None
         assert one.ci is not None
         assert one.ci[0] <= one.value <= one.ci[1]

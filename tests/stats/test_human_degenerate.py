@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 from trueground.errors import InputError
 from trueground.stats.human.estimates import MEASURES
 from trueground.stats.human.measure import Measured, measure
-from trueground.stats.human.people import ceiling, preferences
+from trueground.stats.human.people import Ceiling, preferences
 
 NEED_BOTH = (
     "auroc",
@@ -176,7 +176,7 @@ def test_what_cannot_be_meant_is_an_error() -> None:
     with pytest.raises(InputError, match="one for each"):
         measure([0.1, 0.2], [0, 1], clusters=[1])
     with pytest.raises(InputError, match=r"\(items, annotators\)"):
-        ceiling([1.0, 0.0])
+        Ceiling.of_labels([1.0, 0.0])
 
 
 @given(
@@ -212,6 +212,6 @@ def test_anything_goes(
     pairs = preferences(scores, labels, clusters, resamples=9)
     for one in pairs.estimates.values():
         assert one.value is not None or one.why
-    people = ceiling(np.array([labels, labels[::-1]]).T.reshape(-1, 2), resamples=9)
+    people = Ceiling.of_labels(np.array([labels, labels[::-1]]).T.reshape(-1, 2), resamples=9)
     for one in people.mean.values():
         assert one.value is not None or one.why

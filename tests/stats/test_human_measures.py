@@ -18,9 +18,8 @@ from trueground.stats.agreement import (
     krippendorff_alpha,
     raw_agreement,
 )
-from trueground.stats.calibration import LabelledProbabilities
 from trueground.stats.human.estimates import MEASURES
-from trueground.stats.human.measure import measure, measure_all
+from trueground.stats.human.measure import Measured, measure
 from trueground.stats.thresholds import ScoredLabels
 
 NEAR = {"rel": 1e-9, "abs": 1e-9}
@@ -121,9 +120,7 @@ def test_calibration_and_its_curve(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
     found = measure(scores, labels, resamples=0)
     error = value(found, "calibration_error")
-    assert error == pytest.approx(
-        LabelledProbabilities(scores, labels > 0.5).calibration_error(), **NEAR
-    )
+    assert error == pytest.approx(ScoredLabels(scores, labels > 0.5).calibration_error(), **NEAR)
     bins = found.reliability
     assert bins is not None
     assert sum(one["n"] for one in bins) == len(scores)
@@ -139,9 +136,7 @@ def test_calibration_where_the_highest_score_is_common() -> None:
         scores = np.where(random.random(51) < share, 1.0, np.round(random.random(51) * 0.9, 1))
         labels = random.random(51) < 0.5
         found = value(measure(scores, labels, resamples=0), "calibration_error")
-        assert found == pytest.approx(
-            LabelledProbabilities(scores, labels).calibration_error(), **NEAR
-        )
+        assert found == pytest.approx(ScoredLabels(scores, labels).calibration_error(), **NEAR)
 
 
 @given(labelled())
@@ -215,7 +210,7 @@ def test_several_scores_at_once_are_as_one_by_one() -> None:
     scores = {name: np.round(random.random(90) * 0.6 + labels * 0.3, 2) for name in "ab"}
     scores["a"][:7] = np.nan
     clusters = random.integers(0, 30, 90)
-    together = measure_all(
+    together = Measured.measure_all(
         scores, labels, clusters=clusters, resamples=50, probability={"a": True, "b": False}
     )
     for name, probability in (("a", True), ("b", False)):

@@ -9,8 +9,8 @@ from sklearn import metrics as sk
 
 from trueground.errors import UsageError
 from trueground.stats.human.estimates import SAME, mean_of_sets
-from trueground.stats.human.measure import measure, measure_all
-from trueground.stats.human.people import CEILING, ceiling, preferences
+from trueground.stats.human.measure import Measured, measure
+from trueground.stats.human.people import CEILING, Ceiling, preferences
 
 
 def annotated(n: int, right: list[float], seed: int = 0) -> np.ndarray:
@@ -22,7 +22,7 @@ def annotated(n: int, right: list[float], seed: int = 0) -> np.ndarray:
 
 def test_one_annotator_against_the_majority_of_the_rest() -> None:
     labels = annotated(200, [0.9, 0.8, 0.85, 0.7])
-    found = ceiling(labels, resamples=100)
+    found = Ceiling.of_labels(labels, resamples=100)
     assert len(found.annotators) == 4
     for k, (mine, tied) in enumerate(zip(found.annotators, found.counts, strict=True)):
         votes = np.delete(labels, k, axis=1).sum(axis=1)
@@ -43,7 +43,7 @@ def test_one_annotator_against_the_majority_of_the_rest() -> None:
 def test_split_rests_are_left_out_and_missing_labels_are_not_counted() -> None:
     labels = annotated(50, [0.9, 0.8, 0.85])
     labels[:10, 2] = np.nan
-    found = ceiling(labels, resamples=50)
+    found = Ceiling.of_labels(labels, resamples=50)
     split = (labels[10:, 1] != labels[10:, 2]).sum()
     assert found.counts[0]["tied"] == split
     assert found.annotators[0]["auroc"].n == 50 - split
@@ -51,7 +51,7 @@ def test_split_rests_are_left_out_and_missing_labels_are_not_counted() -> None:
 
 
 def test_one_annotator_has_no_ceiling() -> None:
-    found = ceiling(np.array([[0.0], [1.0]]))
+    found = Ceiling.of_labels(np.array([[0.0], [1.0]]))
     assert found.mean["auroc"].value is None
     assert "annotator" in (found.mean["auroc"].why or "")
 
@@ -60,7 +60,7 @@ def test_graded_labels_against_the_mean_of_the_rest() -> None:
     random = np.random.default_rng(3)
     truth = random.integers(0, 5, 120)
     labels = np.clip(truth[:, None] + random.integers(-1, 2, (120, 3)), 0, 4).astype(float)
-    found = ceiling(labels, ordinal=True, positive_above=2.5, resamples=40)
+    found = Ceiling.of_labels(labels, ordinal=True, positive_above=2.5, resamples=40)
     rest = labels[:, 1:].mean(axis=1)
     expected = scipy_stats.spearmanr(labels[:, 0], rest).statistic
     assert found.annotators[0]["spearman"].value == pytest.approx(expected)
@@ -96,7 +96,9 @@ def two_scores(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.
 
 def test_a_difference_is_paired() -> None:
     labels, good, worse = two_scores()
-    found = measure_all({"good": good, "worse": worse}, labels, probability=False, resamples=500)
+    found = Measured.measure_all(
+        {"good": good, "worse": worse}, labels, probability=False, resamples=500
+    )
     apart = found["good"].minus(found["worse"]).estimates["auroc"]
     areas = [sk.roc_auc_score(labels, x) for x in (good, worse)]
     assert apart.value == pytest.approx(areas[0] - areas[1])

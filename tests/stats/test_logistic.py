@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from trueground.errors import InputError
-from trueground.stats.calibration import (
-    LabelledProbabilities,
-    LogisticCurve,
-)
+from trueground.stats.calibration import LogisticCurve
+from trueground.stats.thresholds import ScoredLabels
 
 
 def test_the_fit_is_the_minimum_that_a_search_finds() -> None:
@@ -85,27 +83,21 @@ def test_probabilities_far_out_do_not_overflow() -> None:
 def test_calibration_error_by_hand() -> None:
     p = np.array([0.1, 0.2, 0.7, 0.9])
     truth = np.array([False, True, True, True])
-    assert LabelledProbabilities(p, truth).calibration_error(bins=1) == pytest.approx(
-        abs(1.9 - 3) / 4
-    )
-    assert LabelledProbabilities(p, truth).calibration_error(bins=2) == pytest.approx(
-        (0.7 + 0.4) / 4
-    )
-    assert LabelledProbabilities(p, p > 0.5).calibration_error(bins=4) == pytest.approx(
+    assert ScoredLabels(p, truth).calibration_error(bins=1) == pytest.approx(abs(1.9 - 3) / 4)
+    assert ScoredLabels(p, truth).calibration_error(bins=2) == pytest.approx((0.7 + 0.4) / 4)
+    assert ScoredLabels(p, p > 0.5).calibration_error(bins=4) == pytest.approx(
         (0.1 + 0.2 + 0.3 + 0.1) / 4
     )
-    assert LabelledProbabilities(np.array([]), np.array([], np.bool_)).calibration_error() is None
+    assert ScoredLabels(np.array([]), np.array([], np.bool_)).calibration_error() is None
 
 
 def test_equal_probabilities_stay_in_one_bin_whatever_their_order() -> None:
     p = np.repeat([0.0, 0.3, 1.0], [50, 30, 20])
     truth = np.arange(100) % 3 == 0
     by_value = sum(abs(p[p == v].sum() - truth[p == v].sum()) for v in (0.0, 0.3, 1.0)) / 100
-    assert LabelledProbabilities(p, truth).calibration_error() == pytest.approx(by_value)
+    assert ScoredLabels(p, truth).calibration_error() == pytest.approx(by_value)
     order = np.random.default_rng(0).permutation(100)
-    assert LabelledProbabilities(p[order], truth[order]).calibration_error() == pytest.approx(
-        by_value
-    )
+    assert ScoredLabels(p[order], truth[order]).calibration_error() == pytest.approx(by_value)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -113,18 +105,18 @@ def test_the_calibration_error_is_the_mean_gap_of_the_reliability_bins(ties: boo
     random = np.random.default_rng(3)
     p = random.integers(0, 7, 200) / 7 if ties else random.random(200)
     truth = random.random(200) < p**2
-    bins = LabelledProbabilities(p, truth).reliability()
+    bins = ScoredLabels(p, truth).reliability()
     assert sum(b["n"] for b in bins) == 200
     assert len(bins) <= 10
     gaps = [b["n"] * abs(b["mean_probability"] - b["share_positive"]) for b in bins]
-    assert sum(gaps) / 200 == pytest.approx(LabelledProbabilities(p, truth).calibration_error())
+    assert sum(gaps) / 200 == pytest.approx(ScoredLabels(p, truth).calibration_error())
     assert all(b["low"] - 1e-12 <= b["mean_probability"] <= b["high"] + 1e-12 for b in bins)
     assert all(a["high"] < b["low"] for a, b in pairwise(bins))
-    assert LabelledProbabilities(np.array([]), np.array([], np.bool_)).reliability() == []
+    assert ScoredLabels(np.array([]), np.array([], np.bool_)).reliability() == []
 
 
 def test_brier_by_hand() -> None:
-    assert LabelledProbabilities(
+    assert ScoredLabels(
         np.array([1.0, 0.5, 0.0]), np.array([True, True, True])
     ).brier() == pytest.approx(1.25 / 3)
-    assert LabelledProbabilities(np.array([]), np.array([], np.bool_)).brier() is None
+    assert ScoredLabels(np.array([]), np.array([], np.bool_)).brier() is None

@@ -19,7 +19,7 @@ from trueground.errors import CoverageError, InputError, OutputError, Unreachabl
 from trueground.judges.calibrated import CalibrationFile, calibrated
 from trueground.judges.lexical.judge import LexicalJudge
 from trueground.judges.registry import get_judge
-from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve
+from trueground.stats.calibration import IsotonicCurve, LogisticCurve
 from trueground.stats.rates import lower_bound
 from trueground.stats.thresholds import ScoredLabels, folds
 from trueground.studies.calibration.page import calibration_page
@@ -538,12 +538,11 @@ def test_both_methods_are_told_and_the_kept_one_is_that_which_was_asked_for() ->
     told = isotonic_.raw["methods"]["isotonic"]
     assert (
         told["cross_validated"]["calibration_error"]
-        == LabelledProbabilities(held, truth).calibration_error()
+        == ScoredLabels(held, truth).calibration_error()
     )
-    assert told["cross_validated"]["brier"] == LabelledProbabilities(held, truth).brier()
+    assert told["cross_validated"]["brier"] == ScoredLabels(held, truth).brier()
     assert (
-        isotonic_.raw["reliability"]["cross_validated"]
-        == LabelledProbabilities(held, truth).reliability()
+        isotonic_.raw["reliability"]["cross_validated"] == ScoredLabels(held, truth).reliability()
     )
     # Fitted on these very records it flatters itself.
     assert told["calibration_error"] < told["cross_validated"]["calibration_error"]
@@ -651,7 +650,7 @@ def test_each_file_has_the_calibration_error_of_the_others_curve(tmp_path: Path)
     others = [columns(drawn(20 + i, 60)) for i in (1, 2)]
     curve = IsotonicCurve.fit(*(np.concatenate(column) for column in zip(*others, strict=True)))
     mine, truth = columns(drawn(20, 60))
-    expected = LabelledProbabilities(curve.probabilities(mine), truth).calibration_error()
+    expected = ScoredLabels(curve.probabilities(mine), truth).calibration_error()
     assert found["files"][0]["left_out"]["calibration_error"] == expected
 
 
@@ -674,9 +673,7 @@ def test_from_labels_to_verdicts_for_any_judge(tmp_path: Path, method: str) -> N
     assert [v.supported for v in verdicts] == (scores > found.threshold).tolist()
     error = found.raw["calibration_error"]["after"]
     probabilities = np.array([v.probability for v in verdicts])
-    assert LabelledProbabilities(
-        probabilities, columns(rows)[1]
-    ).calibration_error() == pytest.approx(error)
+    assert ScoredLabels(probabilities, columns(rows)[1]).calibration_error() == pytest.approx(error)
     again = calibrate(rows, judge, method=method, resamples=5).raw
     assert again["threshold"] == found.threshold
     assert again["signature"] == found.raw["signature"]

@@ -20,7 +20,7 @@ from tests.reports.kalma_fixture import (
 from tests.reports.payload import blocks, words
 from tests.texts import leaderboard_text
 
-from trueground.benchmarks.publications import published
+from trueground.benchmarks.base import get_benchmark
 from trueground.studies.leaderboard.page import leaderboard_page
 from trueground.studies.leaderboard.study import leaderboard_data
 
@@ -53,7 +53,7 @@ def printed(metric: str, **options: str) -> float:
     """A published number of ChatGPT on specific questions."""
     (found,) = {
         score.value
-        for table in published("kalma")
+        for table in get_benchmark("kalma").published
         for score in table.scores
         if (score.model, score.task, score.metric) == ("gpt-3.5-turbo", "specific", metric)
         and score.options == options

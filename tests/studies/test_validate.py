@@ -534,7 +534,7 @@ def test_differences_to_the_best_metric_are_paired() -> None:
 
 
 def test_differences_are_on_the_items_that_both_score() -> None:
-    from trueground.stats.human.measure import measure, paired_differences
+    from trueground.stats.human.measure import Measured, measure
 
     random = np.random.default_rng(1)
     labels = (random.random(120) < 0.5).astype(float)
@@ -543,7 +543,7 @@ def test_differences_are_on_the_items_that_both_score() -> None:
     plain: dict[str, Any] = {"threshold": None, "probability": False, "resamples": 200}
     scores = {"good": good, "other": other}
     measured = {name: measure(one, labels, **plain) for name, one in scores.items()}
-    told = paired_differences(measured, scores, labels, {"auroc": "good"}, resamples=200)
+    told = Measured.differences(measured, scores, labels, {"auroc": "good"}, resamples=200)
     apart = told["auroc"]["other"]
     masked = np.where(np.isnan(other), np.nan, good)
     both = [measure(scores, labels, **plain) for scores in (other, masked)]

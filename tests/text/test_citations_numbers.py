@@ -7,7 +7,7 @@ import time
 import pytest
 from tests.marks import mostly_long
 
-from trueground.text.citations import LONGEST_RANGE, read_numbers
+from trueground.text.citations import LONGEST_RANGE, CitedText
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from trueground.text.citations import LONGEST_RANGE, read_numbers
 )
 def test_before_and_after_the_stop(written: str, numbers: tuple[int, ...]) -> None:
     for text in (f"It rains {written}. Then snow.", f"It rains. {written} Then snow."):
-        first, second = read_numbers(text)
+        first, second = CitedText(text).numbered_sentences()
         assert (first.text, first.passages) == ("It rains.", numbers)
         assert (second.text, second.passages) == ("Then snow.", ())
         assert written in text[first.start : first.end]
@@ -42,7 +42,7 @@ def test_before_and_after_the_stop(written: str, numbers: tuple[int, ...]) -> No
 
 @pytest.mark.parametrize("written", ["([1])", "[[1]]", "([1], [1])", "{([1])}"])
 def test_what_stands_around_nothing_but_citations_goes_with_them(written: str) -> None:
-    first, second = read_numbers(f"It rains {written}. Then snow (at night [2]).")
+    first, second = CitedText(f"It rains {written}. Then snow (at night [2]).").numbered_sentences()
     assert (first.text, set(first.passages)) == ("It rains.", {1})
     assert (second.text, second.passages) == ("Then snow (at night).", (2,))
 
@@ -55,23 +55,23 @@ def test_what_stands_around_nothing_but_citations_goes_with_them(written: str) -
     ],
 )
 def test_other_brackets_are_text(written: str) -> None:
-    (sentence,) = read_numbers(f"It rains {written}.")
+    (sentence,) = CitedText(f"It rains {written}.").numbered_sentences()
     assert (sentence.text, sentence.passages) == (f"It rains {written}.", ())
     assert (sentence.start, sentence.end) == (0, len(f"It rains {written}."))
 
 
 def test_numbers_too_long_for_a_number_are_text() -> None:
-    (sentence,) = read_numbers("It rains [" + "1" * 5_000 + "].")
+    (sentence,) = CitedText("It rains [" + "1" * 5_000 + "].").numbered_sentences()
     assert sentence.passages == ()
 
 
 def test_a_number_before_any_word_is_the_first_sentence_s() -> None:
-    first, second = read_numbers("[3] It rains. It snows.")
+    first, second = CitedText("[3] It rains. It snows.").numbered_sentences()
     assert (first.text, first.start, first.passages) == ("It rains.", 0, (3,))
     assert second.passages == ()
-    items = read_numbers("There are two:\n1. [1] Rain\n- [2] Snow [3]\n[4]")
+    items = CitedText("There are two:\n1. [1] Rain\n- [2] Snow [3]\n[4]").numbered_sentences()
     assert [s.passages for s in items] == [(), (1,), (2, 3, 4)]
-    (only,) = read_numbers("[1] [2]")
+    (only,) = CitedText("[1] [2]").numbered_sentences()
     assert (only.text, only.start, only.end, only.passages) == ("", 0, 7, (1, 2))
 
 
@@ -84,5 +84,5 @@ def test_a_number_before_any_word_is_the_first_sentence_s() -> None:
 )  # fmt: skip
 def test_long_answers(text: str) -> None:
     before = time.process_time()
-    assert all(0 <= s.start < s.end <= len(text) for s in read_numbers(text))
+    assert all(0 <= s.start < s.end <= len(text) for s in CitedText(text).numbered_sentences())
     assert time.process_time() - before < 3

@@ -5,8 +5,8 @@ The sentences are in our words; brackets, their order and their places are those
 
 from __future__ import annotations
 
-from trueground.text.citations import read_triples
-from trueground.text.triples import keys_of, triple_key
+from trueground.text.citations import CitedText
+from trueground.text.triples import GraphTriple
 from trueground.types import Graph
 
 CRANE: Graph = {
@@ -60,9 +60,9 @@ TABLE_20 = (
 
 
 def counts(answer: str) -> tuple[list[int], list[int]]:
-    read = read_triples(answer, [CRANE])
+    read = CitedText(answer, [CRANE]).triple_sentences()
     cited = [(c.qid, c.property, c.value) for s in read for c in s.citations]
-    assert {triple_key(triple) for triple in cited} <= keys_of([CRANE])
+    assert {GraphTriple(*triple).key for triple in cited} <= GraphTriple.keys_of([CRANE])
     return [len(s.citations) for s in read], [s.missing for s in read]
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import random
 import unicodedata
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
-from trueground.text.citations import Sentence, read_numbers, read_triples, remove_citations
-from trueground.text.triples import format_citation, pairs_of, plain, triple_key
+from trueground.text.citations import CitedText, Sentence
+from trueground.text.triples import GraphTriple, pairs_of, plain
 from trueground.types import Graph
 
 KALMA = Path(__file__).parents[3] / "shared" / "data" / "kalma"
@@ -44,6 +45,11 @@ GRAPHS = st.builds(
 )
 
 
+def cite(qid: str, pairs: Iterable[tuple[str, str]]) -> str:
+    """`[qid, property: value, property: value]`."""
+    return f"[{', '.join([qid, *(f'{name}: {value}' for name, value in pairs)])}]"
+
+
 def triples(sentences: tuple[Sentence, ...]) -> list[tuple[str, str, str]]:
     return [(c.qid, c.property, c.value) for s in sentences for c in s.citations]
 
@@ -51,19 +57,19 @@ def triples(sentences: tuple[Sentence, ...]) -> list[tuple[str, str, str]]:
 @given(GRAPHS, WORDS.filter(lambda name: bool(plain(name.replace("_", " ")))), WORDS)
 def test_any_triple_comes_back(graph: Graph, name: str, value: str) -> None:
     graph = {"qid": graph["qid"], name: value}
-    text = f"It is {format_citation(graph['qid'], [(name, value)])}. Next"
-    assert triples(read_triples(text, [graph]))[0] == (graph["qid"], name, value)
-    assert [s.text for s in read_triples(text, [graph])] == ["It is.", "Next"]
+    text = f"It is {cite(graph['qid'], [(name, value)])}. Next"
+    assert triples(CitedText(text, [graph]).triple_sentences())[0] == (graph["qid"], name, value)
+    assert [s.text for s in CitedText(text, [graph]).triple_sentences()] == ["It is.", "Next"]
 
 
 @given(GRAPHS, st.data())
 def test_what_a_graph_says_is_read_as_what_it_says(graph: Graph, data: st.DataObject) -> None:
     """Several triples may have a common text; whichever are read, the graph has them."""
     several = data.draw(st.lists(st.sampled_from(list(pairs_of(graph))), min_size=1, max_size=4))
-    written = format_citation(graph["qid"], several)
-    read = read_triples(f"It is {written}.", [graph])
-    known = {triple_key((graph["qid"], *pair)) for pair in pairs_of(graph)}
-    assert {triple_key(t) for t in triples(read)} <= known
+    written = cite(graph["qid"], several)
+    read = CitedText(f"It is {written}.", [graph]).triple_sentences()
+    known = {GraphTriple(graph["qid"], *pair).key for pair in pairs_of(graph)}
+    assert {GraphTriple(*t).key for t in triples(read)} <= known
     assert len(read) == 1
     assert plain(read[0].text)[:5] == "It is"
 
@@ -73,7 +79,7 @@ def test_what_a_graph_says_is_read_as_what_it_says(graph: Graph, data: st.DataOb
 )
 def test_soup_is_read_without_a_fault(text: str, graphs: list[Graph]) -> None:
     whole = unicodedata.normalize("NFC", text)
-    for read in (read_triples(text, graphs), read_numbers(text)):
+    for read in (CitedText(text, graphs).triple_sentences(), CitedText(text).numbered_sentences()):
         end = 0
         for sentence in read:
             assert end <= sentence.start < sentence.end <= len(whole)
@@ -83,7 +89,9 @@ def test_soup_is_read_without_a_fault(text: str, graphs: list[Graph]) -> None:
                 assert sentence.start <= c.start < c.end <= sentence.end
                 bracket = whole[c.start : c.end].lstrip("\\")
                 assert (bracket[0], bracket[-1]) == ("[", "]")
-    assert remove_citations(text, graphs) == remove_citations(whole, graphs)
+    assert (
+        CitedText(text, graphs).without_citations() == CitedText(whole, graphs).without_citations()
+    )
 
 
 @pytest.mark.skipif(not KALMA.is_dir(), reason=f"the published graphs are not in {KALMA}")
@@ -97,8 +105,8 @@ def test_every_triple_of_the_published_graphs_comes_back() -> None:
         (graph,) = islice((g for g in given_ if g["qid"] == qid), 1)
         pairs = list(pairs_of(graph))
         cited = [[pair] for pair in pairs] + [rng.sample(pairs, min(5, len(pairs)))]
-        text = " ".join(f"And this {format_citation(qid, some)}." for some in cited)
-        read = read_triples(text, given_)
+        text = " ".join(f"And this {cite(qid, some)}." for some in cited)
+        read = CitedText(text, given_).triple_sentences()
         assert [triples((sentence,)) for sentence in read] == [
             [(qid, *pair) for pair in some] for some in cited
         ]

@@ -7,7 +7,7 @@ import time
 import pytest
 from tests.marks import mostly_long
 
-from trueground.text.citations import read_triples, remove_citations
+from trueground.text.citations import CitedText
 from trueground.types import Graph
 
 PIANO = "The Last Pianist: Rise and Fall of a Friend, Confidant of Kings, Enemy of None"
@@ -34,7 +34,7 @@ GRAPHS: list[Graph] = [
 def cited(text: str) -> list[tuple[str, str, str]]:
     return [
         (c.qid, c.property, c.value)
-        for sentence in read_triples(text, GRAPHS)
+        for sentence in CitedText(text, GRAPHS).triple_sentences()
         for c in sentence.citations
     ]
 
@@ -103,7 +103,7 @@ def test_one_bracket(bracket: str, pairs: list[tuple[str, str]] | int) -> None:
     if isinstance(pairs, int):
         pairs = [("occupation", "poet"), ("alma mater", "Hill School")]
     text = f"She was {bracket}. He too."
-    first, second = read_triples(text, GRAPHS)
+    first, second = CitedText(text, GRAPHS).triple_sentences()
     assert [(c.property, c.value) for c in first.citations] == pairs
     assert {c.qid for c in first.citations} == {"Q1"}
     assert [c.complete for c in first.citations] == [bool(p and v) for p, v in pairs]
@@ -162,7 +162,7 @@ def test_ids(bracket: str, citations: list[tuple[str, str, str]]) -> None:
     ],
 )
 def test_other_brackets_are_text(bracket: str) -> None:
-    (sentence,) = read_triples(f"She was {bracket} a poet", GRAPHS)
+    (sentence,) = CitedText(f"She was {bracket} a poet", GRAPHS).triple_sentences()
     assert sentence.text == f"She was {bracket} a poet"
     assert (sentence.citations, sentence.missing) == ((), 0)
 
@@ -214,11 +214,11 @@ def test_other_brackets_are_text(bracket: str) -> None:
     ],
 )
 def test_citations_without_an_id(bracket: str, name: str, pairs: list[tuple[str, str]]) -> None:
-    (sentence,) = read_triples(f"She was {bracket} a poet", GRAPHS)
+    (sentence,) = CitedText(f"She was {bracket} a poet", GRAPHS).triple_sentences()
     assert sentence.text == "She was a poet"
     assert [(c.property, c.value) for c in sentence.citations] == pairs
     assert {(c.qid, c.name, c.complete) for c in sentence.citations} == {("", name, False)}
-    without_graphs = read_triples(f"She was {bracket} a poet", [])
+    without_graphs = CitedText(f"She was {bracket} a poet", []).triple_sentences()
     assert not any(one.citations for one in without_graphs)
 
 
@@ -238,7 +238,7 @@ def test_citations_without_an_id(bracket: str, name: str, pairs: list[tuple[str,
     ],
 )
 def test_text_that_is_like_a_citation_without_an_id(bracket: str) -> None:
-    (sentence,) = read_triples(f"She was {bracket} a poet", GRAPHS)
+    (sentence,) = CitedText(f"She was {bracket} a poet", GRAPHS).triple_sentences()
     assert sentence.text == f"She was {bracket} a poet"
     assert (sentence.citations, sentence.missing) == ((), 0)
 
@@ -249,20 +249,20 @@ def test_one_word_is_a_name_where_the_answer_has_it_as_one() -> None:
         ("A note was left [Note, see: x].", None),
         ("Note it, a note [Note, see: x].", None),
     ):
-        (sentence,) = read_triples(text, GRAPHS)
+        (sentence,) = CitedText(text, GRAPHS).triple_sentences()
         assert [one.name for one in sentence.citations] == ([said] if said else [])
 
 
 def test_a_property_without_a_value_is_cited_too() -> None:
-    (sentence,) = read_triples(
+    (sentence,) = CitedText(
         "He died [date of death: 1980].", [{"qid": "Q1", "date_of_death": ""}]
-    )
+    ).triple_sentences()
     assert [(c.property, c.value) for c in sentence.citations] == [("date of death", "1980")]
 
 
 def test_names_within_a_bracket() -> None:
     text = "So [Ann Bell, occupation: poet, Carl, Count of D, occupation: king, name: Eva, a: b]."
-    (sentence,) = read_triples(text, GRAPHS)
+    (sentence,) = CitedText(text, GRAPHS).triple_sentences()
     assert [(c.name, c.property, c.value) for c in sentence.citations] == [
         ("Ann Bell", "occupation", "poet"),
         ("Carl, Count of D", "occupation", "king"),
@@ -272,13 +272,13 @@ def test_names_within_a_bracket() -> None:
     # An id in the bracket is the entity, wherever it stands.
     for bracket in ("[Ann Bell, Q1, occupation: poet]", "[Ann Bell, occupation: poet, Q1]"):
         assert cited(bracket) == [("Q1", "occupation", "poet")]
-    (sentence,) = read_triples("She wed [Ann Bell, spouse: NA].", GRAPHS)
+    (sentence,) = CitedText("She wed [Ann Bell, spouse: NA].", GRAPHS).triple_sentences()
     assert (sentence.citations, sentence.missing) == ((), 1)
 
 
 def test_missing_knowledge() -> None:
     text = "One [NA]. Two [na][ NA ] and [N/A]. Three [n/a, x]."
-    assert [s.missing for s in read_triples(text, GRAPHS)] == [1, 3, 0]
+    assert [s.missing for s in CitedText(text, GRAPHS).triple_sentences()] == [1, 3, 0]
     assert cited(text) == []
 
 
@@ -307,14 +307,14 @@ def test_missing_knowledge() -> None:
 def test_missing_knowledge_within_a_bracket(
     bracket: str, citations: list[tuple[str, str, str]]
 ) -> None:
-    (sentence,) = read_triples(f"She was {bracket}.", GRAPHS)
+    (sentence,) = CitedText(f"She was {bracket}.", GRAPHS).triple_sentences()
     assert (sentence.text, sentence.missing) == ("She was.", 1)
     assert [(c.qid, c.property, c.value) for c in sentence.citations] == citations
 
 
 def test_what_a_graph_has_is_no_mark_and_no_id() -> None:
     graphs: list[Graph] = [{"qid": "Q1", "symbol": ["NA", "b, NA"], "child": ["Q2"]}, {"qid": "Q2"}]
-    (sentence,) = read_triples("[Q1, symbol: NA, b, NA, child: Q2]", graphs)
+    (sentence,) = CitedText("[Q1, symbol: NA, b, NA, child: Q2]", graphs).triple_sentences()
     assert [c.value for c in sentence.citations] == ["NA", "b, NA", "Q2"]
     assert sentence.missing == 0
 
@@ -325,7 +325,7 @@ def test_brackets_belong_to_the_sentence_that_they_follow() -> None:
         "he left.[Q2] [NA] He came [Q1, occupation: poet] back [Q1, occupation: poet] .\n[Q1]\n"
         "- [Q2, occupation: king] She ruled."
     )
-    first, second, third, fourth = read_triples(text, GRAPHS)
+    first, second, third, fourth = CitedText(text, GRAPHS).triple_sentences()
     assert first.text == "He was Sir J. Doe."
     assert (first.start, text[first.end :][:5]) == (0, " Then")
     assert [c.value for c in first.citations] == ["", "king of S.S. Lazio. Twice"]
@@ -351,28 +351,28 @@ def test_brackets_belong_to_the_sentence_that_they_follow() -> None:
     ],
 )
 def test_a_sentence_has_one_stop(text: str, read: list[str]) -> None:
-    sentences = read_triples(text, GRAPHS)
+    sentences = CitedText(text, GRAPHS).triple_sentences()
     assert [s.text for s in sentences] == read
     assert sentences[0].citations
-    assert remove_citations(text, GRAPHS) == " ".join(read)
+    assert CitedText(text, GRAPHS).without_citations() == " ".join(read)
 
 
 def test_nothing_but_brackets_and_nothing_at_all() -> None:
     text = " [Q1, occupation: poet] [NA]"
-    (sentence,) = read_triples(text, GRAPHS)
+    (sentence,) = CitedText(text, GRAPHS).triple_sentences()
     assert (sentence.text, sentence.start, sentence.end) == ("", 1, len(text))
     assert (len(sentence.citations), sentence.missing) == (1, 1)
-    assert read_triples("", GRAPHS) == () == read_triples(" \n", [])
-    assert read_triples("[", GRAPHS) == ()
+    assert CitedText("", GRAPHS).triple_sentences() == () == CitedText(" \n", []).triple_sentences()
+    assert CitedText("[", GRAPHS).triple_sentences() == ()
 
 
 def test_offsets_are_those_of_the_composed_answer() -> None:
     decomposed = "Cafe\u0301  owner [Q1, occupation:  poet]."
-    (sentence,) = read_triples(decomposed, GRAPHS)
+    (sentence,) = CitedText(decomposed, GRAPHS).triple_sentences()
     assert (sentence.text, sentence.start, sentence.end) == ("Café owner.", 0, 36)
     assert (sentence.citations[0].start, sentence.citations[0].end) == (12, 35)
     composed: Graph = {"qid": "é", "prope\u0301": "vale\u0301ur"}
-    (sentence,) = read_triples("[e\u0301, propé: valéur]", [composed])
+    (sentence,) = CitedText("[e\u0301, propé: valéur]", [composed]).triple_sentences()
     assert sentence.citations[0].value == "vale\u0301ur"
 
 
@@ -385,16 +385,19 @@ def test_the_reading_that_explains_most() -> None:
         "[Q1, a: x, b: y, d: z]": [("a", "x, b: y"), ("d", "z")],
     }
     for bracket, pairs in read.items():
-        (sentence,) = read_triples(bracket, [graph])
+        (sentence,) = CitedText(bracket, [graph]).triple_sentences()
         assert [(c.property, c.value) for c in sentence.citations] == pairs
 
 
 def test_a_bracket_taken_out_leaves_words_apart() -> None:
     text = 'A [Q1]b[Q1]c ("d [Q1]" [Q1], e [Q1] : f) [Q1] "g"'
-    (sentence,) = read_triples(text, GRAPHS)
+    (sentence,) = CitedText(text, GRAPHS).triple_sentences()
     assert sentence.text == 'A b c ("d", e: f) "g"'
-    assert remove_citations("One [1]\n[2] two [sic] [Q1, a: b]\n\n[NA]") == "One\ntwo [sic]"
-    assert remove_citations("It [Q7, a: [1]] is [1].") == "It is."
+    assert (
+        CitedText("One [1]\n[2] two [sic] [Q1, a: b]\n\n[NA]").without_citations()
+        == "One\ntwo [sic]"
+    )
+    assert CitedText("It [Q7, a: [1]] is [1].").without_citations() == "It is."
 
 
 @pytest.mark.parametrize(
@@ -436,7 +439,7 @@ def test_a_bracket_taken_out_leaves_words_apart() -> None:
 def test_long_answers_are_read_in_their_stride(text: str) -> None:
     graph: Graph = {"qid": "Q1", "name": "b", "a": ["x", "b", "x, [Q1"], "b": ["b", "x"]}
     before = time.process_time()
-    for sentence in read_triples(text, [graph]):
+    for sentence in CitedText(text, [graph]).triple_sentences():
         assert 0 <= sentence.start < sentence.end <= len(text)
     assert time.process_time() - before < 5
 
@@ -446,6 +449,6 @@ def test_large_graphs_are_read_in_their_stride() -> None:
     graph: Graph = {"qid": "Q1", "a": [f"value {i}" for i in range(1_000)], **many}
     before = time.process_time()
     for pair in ("a: value 500", "property 500: value 500"):
-        (sentence,) = read_triples("[Q1" + f", {pair}" * 5_000 + "]", [graph])
+        (sentence,) = CitedText("[Q1" + f", {pair}" * 5_000 + "]", [graph]).triple_sentences()
         assert len(sentence.citations) == 5_000
     assert time.process_time() - before < 5

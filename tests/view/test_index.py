@@ -21,7 +21,6 @@ from tests.reports.report_fixture import sample_run
 
 from trueground.errors import UsageError
 from trueground.records.formulas import guard, unguard
-from trueground.reports.items import gap_notices
 from trueground.runs import frames
 from trueground.runs.files import Gaps, RunFiles
 from trueground.runs.worst import write_worst_csv
@@ -237,7 +236,7 @@ def test_an_odd_line_hides_no_other(run: Path, odd: bytes) -> None:
         found = index.open(whole[k]["id"], Query(sort="+row"))
         assert found["detail"]["response"] == kept[k]["response"]
     assert index.open(whole[100]["id"], Query())["row"] is None
-    (notice,) = gap_notices(index.state.gaps, 299, 300)
+    (notice,) = index.state.gaps.notices(299, 300)
     assert notice.startswith("1 of 300 answers is missing from the list: 1 line of items.jsonl")
     assert "cannot be read: line 101: found " in notice
     assert "ends after" not in notice
@@ -248,16 +247,16 @@ def test_a_run_that_is_cut_off_says_so(run: Path) -> None:
     (run / "items.jsonl").write_bytes(b"".join(items[:20]) + items[20][:30])
     index = opened(run)
     assert index.state.count == 20
-    (notice,) = gap_notices(index.state.gaps, 20, 300)
+    (notice,) = index.state.gaps.notices(20, 300)
     assert notice.startswith("280 of 300 answers are missing from the list: 1 line of items.jsonl")
     assert "line 21: found " in notice
     assert "items.jsonl ends after line 21." in notice
-    assert gap_notices(index.state.gaps, 20, None)[0].startswith("1 line of items.jsonl")
+    assert index.state.gaps.notices(20, None)[0].startswith("1 line of items.jsonl")
     (run / "items.jsonl").write_bytes(b"".join(items[:20]))
-    assert "ends after line 20." in gap_notices(opened(run).state.gaps, 20, 300)[0]
+    assert "ends after line 20." in opened(run).state.gaps.notices(20, 300)[0]
     (run / "items.jsonl").write_bytes(b"".join(items)[:-1])  # an end without a line end is whole
     assert opened(run).state.count == 300
-    assert gap_notices(opened(run).state.gaps, 300, 300) == []
+    assert opened(run).state.gaps.notices(300, 300) == []
 
 
 def test_answers_without_their_records_are_listed(run: Path) -> None:
@@ -280,7 +279,7 @@ def test_answers_without_their_records_are_listed(run: Path) -> None:
             assert index.open(whole[k]["id"], Query())["detail"]["response"] == kept[k]["response"]
         for k in (5, 8, 299):
             assert ("question" in index.open(whole[k]["id"], Query())["detail"]) == (bare == 0)
-        notices = gap_notices(index.state.gaps, 300, 300)
+        notices = index.state.gaps.notices(300, 300)
         assert len(notices) == (bare > 0)
         if bare:
             assert "152 answers stand here without question and passages" in notices[0]
@@ -319,7 +318,7 @@ def test_a_hundred_odd_lines_are_counted_and_the_first_are_named(run: Path) -> N
     assert index.state.count == 100
     assert (
         "line 5: found {} (Object missing required field `id`); and 195 more."
-        in (gap_notices(index.state.gaps, 100, 300)[0])
+        in (index.state.gaps.notices(100, 300)[0])
     )
 
 

@@ -9,7 +9,7 @@ import re
 from training.offline_judge.names import Name, lists, names, related
 from training.offline_judge.sources import Pool, Source, content
 from training.offline_judge.writing import Changed, drop, put
-from trueground.text.words import is_finite
+from trueground.text.words import WORD_LISTS
 
 _ONE_WAY = frozenset(lists()["verbs"]["one_way"].split())
 _MOVING = frozenset(lists()["verbs"]["moving"].split())
@@ -94,7 +94,7 @@ def _one_way(claim: str, start: int, end: int) -> bool:
     if words == ["to"]:
         return "from " in claim[:start] and bool(_MOVING & set(claim[:start].split()))
     if words[-1] in ("by", "than"):
-        return any(is_finite(word) for word in words)
+        return any(WORD_LISTS.is_finite(word) for word in words)
     return words[0] in _ONE_WAY and words[1:] in ([], ["the"])
 
 
@@ -138,6 +138,6 @@ def _subject(sentence: str) -> Name | None:
     if name is None or sentence[: name.start] not in ("", "The "):
         return None
     rest = sentence[name.end :].split()
-    if not rest or rest[0] in _SAID or not rest[0].islower() or not is_finite(rest[0]):
+    if not rest or rest[0] in _SAID or not rest[0].islower() or not WORD_LISTS.is_finite(rest[0]):
         return None
     return name

@@ -9,7 +9,7 @@ import re
 from training.offline_judge.names import lists
 from training.offline_judge.sources import Pool, Source, content
 from training.offline_judge.writing import Changed, drop
-from trueground.text.words import is_finite
+from trueground.text.words import WORD_LISTS
 
 _TAIL = re.compile(
     r"(?:,? (?:although|though|because|while|whereas|but|followed by|and (?:he|she|it|they|is|was|"
@@ -77,7 +77,7 @@ def shortened(source: Source, claim: str, pool: Pool, rng: random.Random) -> Cha
         if (
             len(words) >= 5
             and not _UNFINISHED.search(changed.claim)
-            and any(is_finite(w) for w in words)
+            and any(WORD_LISTS.is_finite(w) for w in words)
             and not open_clause
         ):
             return changed

@@ -18,7 +18,6 @@ from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
 from trueground.judges.lexical.weights import FILE, NAMES, LexicalWeights
 from trueground.stats.arithmetic.arrays import logistic
-from trueground.stats.calibration import LabelledProbabilities
 from trueground.stats.monotone import LabelledClaims
 from trueground.stats.thresholds import ScoredLabels
 
@@ -137,7 +136,7 @@ def measure(rows: Mapping[str, Rows], fitted: Mapping[str, LexicalWeights]) -> M
         labels = rows[name].labels > 0
         found.append(Fold(name, trained, len(labels), ScoredLabels(values[-1], labels).auroc()))
     labels = np.concatenate([rows[one.set].labels for one in found]) > 0
-    error = LabelledProbabilities(np.concatenate(values), labels).calibration_error()
+    error = ScoredLabels(np.concatenate(values), labels).calibration_error()
     return Measured(found, float(np.mean([one.auroc for one in found])), error or 0.0)
 
 

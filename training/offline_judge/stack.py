@@ -34,7 +34,7 @@ from trueground.judges.registry import get_judge
 from trueground.judges.stack import DEFAULT, StackFile, StackMember, log_odds
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import mean_of_sets
-from trueground.stats.human.measure import measure_all
+from trueground.stats.human.measure import Measured
 from trueground.stats.monotone import LabelledClaims, LogisticModel
 from trueground.stats.thresholds import ScoredLabels
 from trueground.studies.calibration.stacking import fit as fit_weights
@@ -108,7 +108,7 @@ def measure(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], seed: i
     print(f"{'set':20} {'n':>6} {'lexical':>8} {'stack':>8} difference")
     for place, (name, one) in enumerate(sets.items()):
         weights, stack = fits[name]
-        both = measure_all(
+        both = Measured.measure_all(
             {
                 "stack": stack_support(stack, one, weights),
                 "lexical": support(weights, one.rows),

@@ -21,7 +21,7 @@ from trueground.judges.people import LabelledVerdicts, SetCounts, VerdictCount
 from trueground.metrics.answer_verdicts import AnswerVerdict
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import MeasureEstimate, mean_of_sets, raw_estimates
-from trueground.stats.human.measure import Measured, measure, measure_all
+from trueground.stats.human.measure import Measured, measure
 
 FAITHFUL = (
     "support",
@@ -154,7 +154,7 @@ def left_out(given: Settings, items: Mapping[str, Mapping[str, Scores]], fits: F
     found: list[tuple[Measured, Measured]] = []
     for place, name in enumerate(names):
         rival = [items[name].get(one.id, {}).get(RIVAL) for one in units[name]]
-        both = measure_all(
+        both = Measured.measure_all(
             {"support": scores[name], RIVAL: np.array(rival, np.float64)},
             rows[name].labels,
             clusters=[one.group for one in units[name]],

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
         all_datasets as all_datasets,
         get_dataset as get_dataset,
     )
-    from trueground.benchmarks.publications import (
-        PublishedScore as PublishedScore,
-        PublishedTable as PublishedTable,
-        published as published,
-    )
+    from trueground.benchmarks.publications import PublishedTable as PublishedTable
     from trueground.benchmarks.rows import (
         DataRow as DataRow,
         Label as Label,
@@ -48,7 +44,6 @@ if TYPE_CHECKING:
         PaperJudge as PaperJudge,
         Pivot as Pivot,
         Scatter as Scatter,
-        Share as Share,
         Studies as Studies,
         Study as Study,
         Sweep as Sweep,
@@ -76,11 +71,7 @@ __getattr__, __dir__ = load_lazily(
             "all_datasets",
             "get_dataset",
         ),
-        "publications": (
-            "PublishedScore",
-            "PublishedTable",
-            "published",
-        ),
+        "publications": ("PublishedTable",),
         "rows": (
             "DataRow",
             "Label",
@@ -98,7 +89,6 @@ __getattr__, __dir__ = load_lazily(
             "PaperJudge",
             "Pivot",
             "Scatter",
-            "Share",
             "Studies",
             "Study",
             "Sweep",

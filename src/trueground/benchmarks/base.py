@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from trueground.options import (
 )
 
 if TYPE_CHECKING:
+    from trueground.benchmarks.publications import PublishedTable
     from trueground.models import Message, Params, Prompt
     from trueground.records import FileInfo
     from trueground.types import PromptFile, Record
@@ -162,6 +163,16 @@ class Benchmark:
     @property
     def declared(self) -> DeclaredOptions:
         return declared_options(self.options)
+
+    @cached_property
+    def published(self) -> tuple[PublishedTable, ...]:
+        """The tables of the paper. Empty if nothing was published for the benchmark.
+
+        If tables print the same score, the first is the one to compare with.
+        """
+        from trueground.benchmarks.publications import read_published
+
+        return read_published(self.package) if self.package else ()
 
     def prepare(self, task: str, given: Mapping[str, Any], sources: Sources) -> Task:
         """The task with the options that were given. UsageError, InputError."""

@@ -22,7 +22,7 @@ from trueground.benchmarks.datasets import (
     get_dataset,
 )
 from trueground.errors import InputError, UsageError, WriteError
-from trueground.files import StateFile, write_atomically
+from trueground.files import OutputPath, StateFile
 from trueground.net import HubFile, list_hub_files
 from trueground.options import Progress
 
@@ -230,7 +230,7 @@ def copy_in(
     """Copy a file; its size in bytes and SHA-256. The target appears when whole. WriteError."""
     digest, done = hashlib.sha256(), 0
     try:
-        with source.open("rb") as file, write_atomically(target) as out:
+        with source.open("rb") as file, OutputPath(target).write_atomically() as out:
             total = source.stat().st_size
             for block in iter(lambda: file.read(_BLOCK), b""):
                 out.write(block)

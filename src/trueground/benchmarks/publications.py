@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Mapping
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
-
-from trueground.benchmarks.base import all_benchmarks
 
 
 class PublishedScore(msgspec.Struct, frozen=True):
@@ -111,17 +109,25 @@ class PublishedTable(msgspec.Struct, frozen=True):
     numbers: tuple[PublishedNumber, ...] = ()
     of_label: str = ""
 
+    def scores_by_model(
+        self, task: str | None, is_comparable: Callable[[Mapping[str, Any]], bool]
+    ) -> dict[str, list[PublishedScore]]:
+        """Return the scores of a task by model, in the order of the table.
 
-@cache
-def published(benchmark: str) -> tuple[PublishedTable, ...]:
-    """The paper's tables; empty where nothing was published for the benchmark.
+        Args:
+            task: The task.
+            is_comparable: Whether scores with these options are wanted.
+        """
+        found: dict[str, list[PublishedScore]] = {}
+        for score in self.scores:
+            if score.task == task and is_comparable(score.options):
+                found.setdefault(score.model, []).append(score)
+        return found
 
-    Where tables print the same score, the first is the one to compare with.
-    """
-    declared = all_benchmarks().get(benchmark)
-    if declared is None or not declared.package:
-        return ()
-    file = files(declared.package) / "published.json"
+
+def read_published(package: str) -> tuple[PublishedTable, ...]:
+    """Return the tables of the paper whose benchmark is in a package. Empty without a file."""
+    file = files(package) / "published.json"
     if not file.is_file():
         return ()
     found = msgspec.json.decode(file.read_bytes())

@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import fmean
 
 from trueground.benchmarks.base import Sources, all_benchmarks, get_benchmark, load_function
-from trueground.benchmarks.publications import published
 from trueground.errors import UsageError
 from trueground.records import field_text
 from trueground.types import Record
@@ -89,7 +88,7 @@ class TaskStatistics:
         counted = {*self.counts, *self.means, *self.shares}
         printed = {
             number.name: number.value
-            for table in published(benchmark)
+            for table in get_benchmark(benchmark).published
             for number in table.numbers
             if number.task in ("", task)
         }

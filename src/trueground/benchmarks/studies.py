@@ -22,35 +22,24 @@ class Measure:
 
     Of several spellings that with the words `prefer` is taken. `part` is (field, value): over these
     items only, as summary.json has them under `by`. `relative`: a change has a share as well.
+
+    With `share_of`, a field, it is no metric: the share of items of which the field is true, among
+    those where it is known. It is 1 in runs that `certain` fits; `number` is the paper's own, by
+    the task.
     """
 
-    metric: str
+    metric: str = ""
     label: str = ""
     prefer: str = ""
     part: tuple[str, str] | None = None
     relative: bool = True
+    share_of: str = ""
+    number: str = ""
+    certain: Where = field(default_factory=dict, hash=False)
 
     @property
     def name(self) -> str:
         return self.label or self.metric
-
-
-@dataclass(frozen=True)
-class Share:
-    """The share of items of which the field `by` is true, among those where it is known.
-
-    It is 1 in runs that `certain` fits; `number` is the paper's own, by the task.
-    """
-
-    by: str
-    label: str
-    number: str = ""
-    certain: Where = field(default_factory=dict)
-    relative: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.label
 
     def is_certain(self, task: str | None, options: Mapping[str, Any]) -> bool:
         """Return whether the share is 1 in a run with these options, by its setting."""
@@ -69,7 +58,7 @@ class Study:
 
     id: str
     title: str
-    measures: tuple[Measure | Share, ...]
+    measures: tuple[Measure, ...]
     note: str = ""
     where: Where = field(default_factory=dict)
     free: tuple[str, ...] = ()

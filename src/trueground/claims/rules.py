@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from trueground.claims.base import Decomposer, Fact, clean_facts
 from trueground.claims.statements import Statement, find_statements
-from trueground.text import View, Word, among, is_adverb
+from trueground.text import WORD_LISTS, View, Word
 from trueground.types import Claim
 
 _TAIL = string.whitespace + ",;:"
@@ -131,7 +131,7 @@ def _clauses(view: View) -> list[Clause]:
         opens = (word.name or word.value) and at > begin
         # It reports, denies or supposes something, or has a clause inside.
         nested = nested or (
-            word.doubt or ":" in word.gap or (among(word.lower, "stop") and not opens)
+            word.doubt or ":" in word.gap or (WORD_LISTS.among(word.lower, "stop") and not opens)
         )
         listed = listed or (seen and "," in word.gap and not joined)
         seen = seen or (word.verb and at >= begin)
@@ -144,14 +144,14 @@ def _has_own_subject(right: Sequence[Word], joint: Word, joined: bool, listed: b
     first = right[0]
     if joint.lower == "while" and "," not in joint.gap:
         return False  # "while" = during
-    owner = among(first.lower, "determiner")
-    pronoun = among(first.lower, "pronoun") and not owner
-    if not (first.name or owner or pronoun) or first.verb or among(first.lower, "stop"):
+    owner = WORD_LISTS.among(first.lower, "determiner")
+    pronoun = WORD_LISTS.among(first.lower, "pronoun") and not owner
+    if not (first.name or owner or pronoun) or first.verb or WORD_LISTS.among(first.lower, "stop"):
         return False
     if listed and joined and not pronoun:
         return False  # "has two gills, a tail, and a fin placed low"
     for word in right[1:_NEAR]:
-        if word.gap or word.lower in (*_JOINS, "or") or among(word.lower, "stop"):
+        if word.gap or word.lower in (*_JOINS, "or") or WORD_LISTS.among(word.lower, "stop"):
             return False
         if word.verb:
             # "Ecuador, Chile and Panama are represented" is one clause.
@@ -167,19 +167,21 @@ def _goes_on(left: Sequence[Word], right: Sequence[Word]) -> bool:
     "was designed in Turin and built by brothers" and "a frame and designed wheels" are not cut: the
     form in -ed may be a participle.
     """
-    verb = next((i for i, word in enumerate(right) if not is_adverb(word.lower)), 0)
+    verb = next((i for i, word in enumerate(right) if not WORD_LISTS.is_adverb(word.lower)), 0)
     behind = right[verb + 1 : verb + 2]
     if not right[verb].verb or left[-1].verb or not behind or behind[0].gap:
         return False
-    certain = among(right[verb].lower, "auxiliary|intransitive") or right[verb].lower.endswith("s")
-    passive = any(among(word.lower, "be") for word in left)
-    return certain or not (verb or passive or among(behind[0].lower, "preposition"))
+    certain = WORD_LISTS.among(right[verb].lower, "auxiliary|intransitive") or right[
+        verb
+    ].lower.endswith("s")
+    passive = any(WORD_LISTS.among(word.lower, "be") for word in left)
+    return certain or not (verb or passive or WORD_LISTS.among(behind[0].lower, "preposition"))
 
 
 def _subject(view: View, begin: int, last: int) -> str | None:
     """The subject of the clause in words `begin` to `last`, with a space; None: it is not plain."""
     words = view.words
-    if among(words[begin].lower, "preposition"):  # "In 1990, the club …"
+    if WORD_LISTS.among(words[begin].lower, "preposition"):  # "In 1990, the club …"
         begin = next((i for i in range(begin + 1, last) if words[i].gap), last)
     for at in range(begin, min(last, begin + _LONGEST + 1)):
         word = words[at]
@@ -187,11 +189,11 @@ def _subject(view: View, begin: int, last: int) -> str | None:
             if word.lower.endswith("ed") and any(w.verb for w in words[at + 1 : min(at + 4, last)]):
                 return None  # "the sale of seven marketed products paid …"
             end = at
-            while end - 1 > begin and is_adverb(words[end - 1].lower):
+            while end - 1 > begin and WORD_LISTS.is_adverb(words[end - 1].lower):
                 end -= 1
             opening = view.of(begin, end)
             return opening[:1].upper() + opening[1:] + " "
-        if (at > begin and word.gap) or among(word.lower, "stop|joint"):
+        if (at > begin and word.gap) or WORD_LISTS.among(word.lower, "stop|joint"):
             return None
     return None
 
@@ -200,7 +202,12 @@ def _members(view: View, clause: Clause) -> list[int]:
     """Where the members of a list behind "includes", "won" or "by" begin; three at least."""
     words = view.words
     opening = next(
-        (i for i in range(clause.first + 1, clause.last) if among(words[i].lower, "lister")), None
+        (
+            i
+            for i in range(clause.first + 1, clause.last)
+            if WORD_LISTS.among(words[i].lower, "lister")
+        ),
+        None,
     )
     joint = next(
         (i for i in range(clause.last - 2, clause.first, -1) if words[i].lower == "and"), None
@@ -211,7 +218,10 @@ def _members(view: View, clause: Clause) -> list[int]:
     ends = [*cuts[1:-1], joint, clause.last]
     for first, last in zip(cuts, ends, strict=True):
         inside = words[first:last]
-        own = any(w.verb or among(w.lower, "stop|preposition") or w.lower == "or" for w in inside)
+        own = any(
+            w.verb or WORD_LISTS.among(w.lower, "stop|preposition") or w.lower == "or"
+            for w in inside
+        )
         if own or not 0 < len(inside) <= _MEMBER or any(w.gap for w in inside[1:]):
             return []
     return cuts if len(cuts) > 2 else []

@@ -12,13 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from trueground.text import (
-    REFUSAL_RULES,
-    among,
-    is_adverb,
-    is_finite,
-    split_sentences,
-)
+from trueground.text import REFUSAL_RULES, WORD_LISTS, split_sentences
 
 _SOURCE = (
     r"(?:provided|given|available|retrieved|supplied|above|following)?\s*(?:context|passage|document|text"
@@ -152,23 +146,25 @@ def _has_subject_behind(comma: re.Match[str]) -> bool:
         return True
     first = word.group()
     return (
-        not first[0].islower() or among(first, "determiner|pronoun|preposition") or first == "there"
+        not first[0].islower()
+        or WORD_LISTS.among(first, "determiner|pronoun|preposition")
+        or first == "there"
     )
 
 
 def _complete(lacking: str, stated: str, start: int) -> _Part | None:
     """The stated part, with the subject of the lacking one if it has none; None if in doubt."""
     words = [word.group().lower().replace("’", "'") for word in _WORD.finditer(stated)]
-    verbs = [i for i, word in enumerate(words[:_VERB_WITHIN]) if is_finite(word)]
+    verbs = [i for i, word in enumerate(words[:_VERB_WITHIN]) if WORD_LISTS.is_finite(word)]
     part = _Part(start, start + len(stated))
     if not verbs:
-        has_subject = bool(words) and among(words[0], "pronoun")
+        has_subject = bool(words) and WORD_LISTS.among(words[0], "pronoun")
         return part if has_subject else None
     first = words[verbs[0]]
-    if "'" in first or not all(is_adverb(word) for word in words[: verbs[0]]):
+    if "'" in first or not all(WORD_LISTS.is_adverb(word) for word in words[: verbs[0]]):
         return part
     negation = _NEGATION.search(lacking)
-    if negation is None or among(first, "auxiliary"):
+    if negation is None or WORD_LISTS.among(first, "auxiliary"):
         return None
     subject = _CONCEDING.sub("", lacking[: negation.start()], count=1).strip()
     return part._replace(subject=f"{subject} ")

@@ -217,7 +217,6 @@ def _sweep(
     out: Path | None,
     screen: Screen,
 ) -> None:
-    from trueground.api import write_page
     from trueground.benchmarks import Sources
     from trueground.evaluate import TaskRun
     from trueground.studies import SweepRuns
@@ -251,8 +250,10 @@ def _sweep(
         estimate = sweep.estimate(folder, settings)
         Screen(screen.format).show_page(estimate.as_json(), estimate.blocks)
         return
+    from trueground.reports import write_run_page
+
     with screen.progress() as progress:
-        hooks = replace(settings, progress=progress, write_page=write_page)
+        hooks = replace(settings, progress=progress, write_page=write_run_page)
         result = sweep.run(folder, hooks)
     for outcome in result.outcomes:
         for line in outcome.notes():

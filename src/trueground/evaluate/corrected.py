@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,18 +17,15 @@ from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
 from trueground.files import file_digest
 from trueground.labels import LabelDraw, LabelFiles, LabelRule, RecordLabel
-from trueground.metrics import AnswerVerdict, Metric, Spec
+from trueground.metrics import AnswerVerdict, Spec
 from trueground.stats import LabelSample, mean, sum_counts, total
 from trueground.types import Record
 
-# The label that metrics of a family predict.
-LABEL_OF = {"faithfulness": "faithful", "grounding": "faithful", "correctness": "correct"}
-LABELS = tuple(dict.fromkeys(LABEL_OF.values()))
+LABELS = ("faithful", "correct")
 _SHOWN = 3
 _ROWS = 65_536
 _FAR = 0.2  # by how much the weights' sum may miss the number of items before it is told
-Drawn = Literal["random"]
-RANDOM: Drawn = "random"
+RANDOM = "random"
 
 
 @dataclass
@@ -50,6 +47,105 @@ class LabelledSlice:
     unknown: list[str]
     changed: list[str]
     notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(
+        cls,
+        paths: str | Path | Sequence[str | Path],
+        drawn: Literal["random"] | None,
+        batches: Iterable[Sequence[Record]],
+        *,
+        source: int = 1,
+        runs: Sequence[str] = (),
+        by_run: bool = False,
+    ) -> Self:
+        """Read the labels of these records.
+
+        Args:
+            paths: Label files.
+            drawn: "random" if these answers were sampled at random, and the files don't say so.
+            batches: The records.
+            source: As in `LabelFiles.labelled`.
+            runs: As in `LabelFiles.labelled`.
+            by_run: Whether the files have labels of several runs, so that each line must name one.
+
+        Raises:
+            InputError: Files without such labels, ids that are all unknown, too few labels, or a
+                sample that is neither random nor weighted.
+        """
+        label_paths = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+        files = LabelFiles(label_paths)
+        where = ", ".join(map(str, label_paths))
+        if files.of_parts:
+            raise InputError(
+                f"{where}: labels of parts of answers ({files.label}); expected labels of whole "
+                "answers: `trueground annotate export support` or `correctness`"
+            )
+        if by_run and files.anonymous:
+            raise InputError(
+                f"{where}: {files.anonymous!r} has a label that does not tell of which run's "
+                'answer it is; give each line its "run", or a --labels file for each run, in '
+                "their order"
+            )
+        known = files.ids
+        values = {label: array("d") for label in LABELS}
+        probability, random = array("d"), array("b")
+        strata: list[str] = []
+        tied = 0
+        for batch in batches:
+            for record in batch:
+                own = replace(record, human=None)  # its own were drawn who knows how
+                if record.id in known or f"{source}:{record.id}" in known:
+                    (own,) = files.labelled(own, source, runs)
+                for label in LABELS:
+                    found = LabelRule(label).read(own)
+                    tied += found == LabelRule.TIED
+                    values[label].append(found.value if isinstance(found, RecordLabel) else np.nan)
+                how: Any = files.draws.get(record.id, files.draws.get(f"{source}:{record.id}"))
+                if not (how in (None, RANDOM) or isinstance(how, LabelDraw)):
+                    raise InputError(
+                        f'{where}: {record.id!r} was drawn {how!r}; expected "random", or a '
+                        "probability above 0 and at most 1. Labels of answers that were picked say "
+                        "nothing about the others"
+                    )
+                weighted = how if isinstance(how, LabelDraw) else None
+                probability.append(weighted.probability if weighted else np.nan)
+                strata.append(weighted.stratum if weighted else "")
+                random.append(how == RANDOM or (drawn == RANDOM and weighted is None))
+        labels = {k: np.array(v) for k, v in values.items() if not np.isnan(v).all()}
+        unknown = sorted(files.ids - files.found - {f"{source}:{id_}" for id_ in files.found})
+        changed = files.changed
+        if not labels:
+            why = "".join(f"; {note}" for note in _note_unknown(unknown, changed))
+            raise InputError(
+                f"{where}: no label {' or '.join(map(repr, LABELS))} of an answer that is scored "
+                f"here{why}; expected lines such as "
+                '{"id": "q1", "human": {"faithful": 1}}, or what `trueground annotate import` '
+                "wrote of these very answers"
+            )
+        notes = [f"{tied:,} labels are tied between people, and left out"] if tied else []
+        names = np.unique(strata, return_inverse=True)[1] if any(strata) else None
+        told = [{"path": str(path), "sha256": file_digest(path)} for path in label_paths]
+        drawing = np.array(probability), names, np.array(random, np.bool_)
+        slice_ = cls(told, labels, *drawing, unknown, changed, notes)
+        everything = np.arange(len(probability))
+        try:
+            for label in labels:  # refused before anything is judged
+                slice_.draw(label, everything, None)
+        except InputError as error:
+            raise InputError("; ".join([str(error), *_note_unknown(unknown, changed)])) from None
+        return slice_
+
+    def note_unknown(self, other: Self | None = None) -> list[str]:
+        """Describe labels of answers that aren't there, or have another text by now.
+
+        With `other` only those count that belong to the answers of neither.
+        """
+        unknown, changed = self.unknown, self.changed
+        if other is not None:
+            unknown = sorted({*unknown} & {*other.unknown})
+            changed = [id_ for id_ in changed if id_ in other.changed]
+        return _note_unknown(unknown, changed)
 
     def draw(
         self, label: str, rows: NDArray[np.int64], clusters: NDArray[np.int64] | None
@@ -96,85 +192,7 @@ class LabelledSlice:
         return draw, notes
 
 
-def read_slice(
-    paths: str | Path | Sequence[str | Path],
-    drawn: Drawn | None,
-    batches: Iterable[Sequence[Record]],
-    *,
-    source: int = 1,
-    runs: Sequence[str] = (),
-    by_run: bool = False,
-) -> LabelledSlice:
-    """The labels in these files of these records. `source` and `runs` as in `LabelFiles.labelled`.
-
-    `by_run`: the files have labels of several runs, so that each line must tell of which it is.
-    InputError: files without such labels, ids that are all unknown, too few labels, or a draw that
-    is neither random nor weighted.
-    """
-    label_paths = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    files = LabelFiles(label_paths)
-    where = ", ".join(map(str, label_paths))
-    if files.of_parts:
-        raise InputError(
-            f"{where}: labels of parts of answers ({files.label}); expected labels of whole "
-            "answers: `trueground annotate export support` or `correctness`"
-        )
-    if by_run and files.anonymous:
-        raise InputError(
-            f"{where}: {files.anonymous!r} has a label that does not tell of which run's answer it "
-            'is; give each line its "run", or a --labels file for each run, in their order'
-        )
-    known = files.ids
-    values = {label: array("d") for label in LABELS}
-    probability, random = array("d"), array("b")
-    strata: list[str] = []
-    tied = 0
-    for batch in batches:
-        for record in batch:
-            own = replace(record, human=None)  # its own were drawn who knows how
-            if record.id in known or f"{source}:{record.id}" in known:
-                (own,) = files.labelled(own, source, runs)
-            for label in LABELS:
-                found = LabelRule(label).read(own)
-                tied += found == LabelRule.TIED
-                values[label].append(found.value if isinstance(found, RecordLabel) else np.nan)
-            how: Any = files.draws.get(record.id, files.draws.get(f"{source}:{record.id}"))
-            if not (how in (None, RANDOM) or isinstance(how, LabelDraw)):
-                raise InputError(
-                    f'{where}: {record.id!r} was drawn {how!r}; expected "random", or a '
-                    "probability above 0 and at most 1. Labels of answers that were picked say "
-                    "nothing about the others"
-                )
-            weighted = how if isinstance(how, LabelDraw) else None
-            probability.append(weighted.probability if weighted else np.nan)
-            strata.append(weighted.stratum if weighted else "")
-            random.append(how == RANDOM or (drawn == RANDOM and weighted is None))
-    labels = {k: np.array(v) for k, v in values.items() if not np.isnan(v).all()}
-    unknown = sorted(files.ids - files.found - {f"{source}:{id_}" for id_ in files.found})
-    changed = files.changed
-    if not labels:
-        why = "".join(f"; {note}" for note in note_unknown(unknown, changed))
-        raise InputError(
-            f"{where}: no label {' or '.join(map(repr, LABELS))} of an answer that is scored "
-            f"here{why}; expected lines such as "
-            '{"id": "q1", "human": {"faithful": 1}}, or what `trueground annotate import` wrote of '
-            "these very answers"
-        )
-    notes = [f"{tied:,} labels are tied between people, and left out"] if tied else []
-    names = np.unique(strata, return_inverse=True)[1] if any(strata) else None
-    told = [{"path": str(path), "sha256": file_digest(path)} for path in label_paths]
-    drawing = np.array(probability), names, np.array(random, np.bool_)
-    slice_ = LabelledSlice(told, labels, *drawing, unknown, changed, notes)
-    everything = np.arange(len(probability))
-    try:
-        for label in labels:  # refused before anything is judged
-            slice_.draw(label, everything, None)
-    except InputError as error:
-        raise InputError("; ".join([str(error), *note_unknown(unknown, changed)])) from None
-    return slice_
-
-
-def note_unknown(ids: Sequence[str], changed: Collection[str]) -> list[str]:
+def _note_unknown(ids: Sequence[str], changed: Collection[str]) -> list[str]:
     """What is told of labels of answers that are not there, or have another text by now."""
     missing = [id_ for id_ in ids if id_ not in changed]
     noun = "id is" if len(missing) == 1 else "ids are"
@@ -230,7 +248,7 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
             "lambda": corrected.weight,
             "drawn": "all" if draw.labelled.all() else "random" if draw.equal else "weighted",
             "clusters": None if groups is None else len(np.unique(groups)),
-            "notes": [*note_unknown(slice_.unknown, slice_.changed), *slice_.notes, *notes],
+            "notes": [*slice_.note_unknown(), *slice_.notes, *notes],
         }
     if refused is not None and not found:
         user_messages.show(f"WARNING: no rate is corrected: {refused}")
@@ -267,14 +285,4 @@ def check_predicted(plan: Plan, slice_: LabelledSlice) -> LabelledSlice:
 
 def predicted_labels(specs: Iterable[Spec]) -> dict[str, str]:
     """Metric → the label that it predicts, of those metrics that predict one."""
-    return {spec.key: label for spec in specs if (label := predicted_label(spec.metric))}
-
-
-def predicted_label(metric: Metric) -> str | None:
-    """The label that a metric predicts, if it does.
-
-    How much of the contexts an answer uses does not say whether it is faithful to them.
-    """
-    if not metric.higher_is_better or (metric.family != "correctness" and "recall" in metric.name):
-        return None
-    return LABEL_OF.get(metric.family)
+    return {spec.key: label for spec in specs if (label := spec.metric.predicted_label)}

@@ -34,7 +34,6 @@ class Gate:
     @classmethod
     def parse(cls, text: str, *, ceiling: bool = False) -> Self:
         """Parse `k_precision(abstain=zero)=0.8` or `grounded=0.5`. Raises UsageError."""
-        from trueground.evaluate.plan import macro_key, micro_key
         from trueground.metrics import METRICS
 
         option = f"--fail-{'over' if ceiling else 'under'}"
@@ -50,14 +49,14 @@ class Gate:
                 )
             return cls(name, limit, ceiling)
         _, plain, judge = ResultKey.parse(name)
-        macro = macro_key(plain)
+        macro = METRICS.macro_key(plain)
         # A metric's own name comes first, then that of a micro value.
         micro = macro != plain and ResultKey.parse(plain).name not in METRICS.load()
         spec = METRICS.parse(macro if micro else plain)
         written = ResultKey.parse(macro if micro else plain).name
         label = f"@{judge.rstrip()}" if judge else ""
         return cls(
-            (micro_key(spec.key) if micro else spec.key) + label,
+            (METRICS.micro_key(spec.key) if micro else spec.key) + label,
             limit,
             ceiling,
             written if written != spec.metric.name else None,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -24,19 +23,8 @@ if TYPE_CHECKING:
     from trueground.types import PromptFile
 
 
-TOTAL_NAMES = ("#hits", "#units")  # behind a metric's key: the columns that sum up to its totals
 Entries = dict[str, MetricSummary]
 Draws = dict[str, NDArray[np.float64]]
-
-
-def micro_key(key: str) -> str:
-    """`citation_precision(variant=paper)` → `citation_precision_micro(variant=paper)`."""
-    return re.sub(r"^[^(@]*", rf"\g<0>{METRICS.MICRO}", key, count=1)
-
-
-def macro_key(key: str) -> str:
-    """The other way round; any other key as it is."""
-    return re.sub(rf"^([^(@]*){METRICS.MICRO}(?=[(@]|$)", r"\1", key)
 
 
 class RunLevel:
@@ -46,6 +34,9 @@ class RunLevel:
     summary, in order. Raises UsageError where two numbers have one name.
     """
 
+    # Behind a metric's key: the columns that sum up to its totals.
+    TOTAL_NAMES: ClassVar = ("#hits", "#units")
+
     def __init__(self, specs: Sequence[Spec]) -> None:
         own = {spec.key for spec in specs}
         harmonic = [spec for spec in specs if spec.metric.aggregation.harmonic]
@@ -54,19 +45,19 @@ class RunLevel:
         self._counted = {s.key: s for s in (*specs, *parts) if s.metric.aggregation.totals}
         wanted = {part.key: part for part in parts if part.key not in own}
         for spec in self._counted.values():
-            for total in (spec.hits(TOTAL_NAMES[0]), spec.units(TOTAL_NAMES[1])):
+            for total in (spec.hits(self.TOTAL_NAMES[0]), spec.units(self.TOTAL_NAMES[1])):
                 wanted[total.key] = total
         self.hidden = tuple(wanted.values())
         self.keys = []
         for spec in specs:
             pair: Sequence[Spec] = self._parts.get(spec.key) or ()
             counted = any(one.key in self._counted for one in (spec, *pair))
-            self.keys += [spec.key, micro_key(spec.key)] if counted else [spec.key]
+            self.keys += [spec.key, METRICS.micro_key(spec.key)] if counted else [spec.key]
         for key in own:
             if self.keys.count(key) > 1:
                 raise UsageError(
-                    f"{key} is a metric and the micro value of {macro_key(key)}; leave one of the "
-                    "two metrics out of this run"
+                    f"{key} is a metric and the micro value of {METRICS.macro_key(key)}; leave "
+                    "one of the two metrics out of this run"
                 )
 
     def added(
@@ -91,13 +82,15 @@ class RunLevel:
             draws[key] = drawn
 
         for key in self._counted:
-            units, hits = sums[f"{key}{TOTAL_NAMES[1]}"], sums[f"{key}{TOTAL_NAMES[0]}"]
-            a, b = (draws[f"{key}{name}"] for name in TOTAL_NAMES)
+            units, hits = sums[f"{key}{self.TOTAL_NAMES[1]}"], sums[f"{key}{self.TOTAL_NAMES[0]}"]
+            a, b = (draws[f"{key}{name}"] for name in self.TOTAL_NAMES)
             drawn = np.divide(a, b, out=np.full_like(a, np.nan), where=b > 0)
-            add(micro_key(key), key, hits / units if units else None, drawn)
+            add(METRICS.micro_key(key), key, hits / units if units else None, drawn)
         for key, parts in self._parts.items():
             p, r = parts
-            for name in (lambda k: k, micro_key) if p.key in self._counted else (lambda k: k,):
+            for name in (
+                (lambda k: k, METRICS.micro_key) if p.key in self._counted else (lambda k: k,)
+            ):
                 one, other = name(p.key), name(r.key)
                 # Without any citation there is no precision, and F1 is 0 where recall is defined.
                 precision, mean = entries[one].mean or 0.0, entries[other].mean

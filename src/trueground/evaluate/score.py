@@ -275,8 +275,8 @@ def _read_labels(
     """People's labels of some of the records; None if the request names none."""
     if not request.labels:
         return None
-    from trueground.evaluate.corrected import check_predicted, read_slice
+    from trueground.evaluate.corrected import LabelledSlice, check_predicted
 
     runs = [] if request.out is None else [Path(request.out).name]
-    labels = read_slice(request.labels, request.labels_drawn, source.batches(), runs=runs)
+    labels = LabelledSlice.read(request.labels, request.labels_drawn, source.batches(), runs=runs)
     return check_predicted(plan, labels)

@@ -173,11 +173,11 @@ class Session(AbstractContextManager["Session"]):
         settings, outcome, labelled = self._settings, Outcome(), None
         source = AnsweredQuestions(self._questionnaire, self._log, self._model.name, outcome)
         if settings.labels:
-            from trueground.evaluate.corrected import check_predicted, read_slice
+            from trueground.evaluate.corrected import LabelledSlice, check_predicted
 
             records = replace(source, outcome=Outcome()).batches()
             runs = [self._directory.path.name, self._model.name]
-            found = read_slice(settings.labels, settings.labels_drawn, records, runs=runs)
+            found = LabelledSlice.read(settings.labels, settings.labels_drawn, records, runs=runs)
             labelled = check_predicted(self._plan, found)
         scoring = Scoring(
             self._plan,

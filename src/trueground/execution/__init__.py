@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         ChildProcess as ChildProcess,
         WorkerPool as WorkerPool,
         library_processes as library_processes,
-        start_module_async as start_module_async,
     )
     from trueground.execution.processors import cores as cores
     from trueground.execution.progress import draw_bars as draw_bars, open_progress as open_progress
@@ -31,7 +30,6 @@ __getattr__, __dir__ = load_lazily(
             "ChildProcess",
             "WorkerPool",
             "library_processes",
-            "start_module_async",
         ),
         "processors": ("cores",),
         "progress": (

@@ -104,22 +104,22 @@ class ChildProcess(subprocess.Popen[bytes]):
             self.stdin.write(_pack(words))
             self.stdin.flush()
 
+    @staticmethod
+    async def start_async(module: str, *words: str) -> asyncio.subprocess.Process:
+        """Start such a process from an event loop; its standard error is a pipe, too."""
+        import asyncio
 
-async def start_module_async(module: str, *words: str) -> asyncio.subprocess.Process:
-    """Start a process as `ChildProcess` does; its standard error is a pipe, too."""
-    import asyncio
-
-    process = await asyncio.create_subprocess_exec(
-        *_command(module),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        limit=MAX_LINE_BYTES,
-        start_new_session=True,
-    )
-    assert process.stdin is not None
-    process.stdin.write(_pack(words))
-    return process
+        process = await asyncio.create_subprocess_exec(
+            *_command(module),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            limit=MAX_LINE_BYTES,
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        process.stdin.write(_pack(words))
+        return process
 
 
 @contextlib.contextmanager

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
 from trueground.errors import OutputError, UsageError, WriteError
-from trueground.files.writing import write_atomically
+from trueground.files.writing import make_folder, open_no_follow, part_of, write_atomically
 
 _FILE_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,6}")  # v1.2 and run.7 may be folders
 _BEGINNING_BYTES = 4_096  # in which a file of ours says what it is
@@ -172,7 +172,44 @@ class OutputPath:
             output.check_file(kind, overwrite=overwrite)
         return OutputFiles(page, file)
 
+    def find_page(self, mark: str) -> Path:
+        """Return the page that the path names, a file or one in a folder. Makes nothing.
+
+        Raises:
+            UsageError: The path is neither that of a folder nor ends in .html.
+            OutputError: A page may not be written there.
+        """
+        page = self.find_files(mark).page
+        assert page is not None  # without numbers, each path names a page
+        return page
+
     # Writing
+
+    @property
+    def part(self) -> Path:
+        """The file while it is unfinished; a kill leaves it there."""
+        return part_of(self.path)
+
+    def open_no_follow(self, mode: str, buffering: int = -1, *, replace: bool = False) -> BinaryIO:
+        """Open the file for writing.
+
+        Args:
+            mode: A binary mode as for `open`.
+            buffering: As for `open`.
+            replace: Remove the file or link that is there first.
+
+        Raises:
+            OSError: The file can't be opened, or it is a link.
+        """
+        return open_no_follow(self.path, mode, buffering, replace=replace)
+
+    def write_atomically(self) -> AbstractContextManager[BinaryIO]:
+        """As `replacing`, but a failure is an OSError, for callers that go on without the file."""
+        return write_atomically(self.path)
+
+    def make(self) -> Path:
+        """Make the path a folder if it isn't one, and return it. OSError, also if it is a link."""
+        return make_folder(self.path)
 
     def make_folder(self) -> None:
         """Make the folder of the file, whose own folder exists. Raises WriteError."""

@@ -30,7 +30,7 @@ from trueground.metrics.cited_sentences import (
     without,
 )
 from trueground.metrics.context import BatchContext, ClaimCheck
-from trueground.text import read_numbers
+from trueground.text import CitedText
 from trueground.types import Failure, Passage, Status, Verdict
 
 REFERENCE = "reference-code"
@@ -45,7 +45,7 @@ def _read(batch: Batch, item: int) -> list[CitedSentence]:
     line = text[offset:].split("\n")[0].rstrip()
     n_passages = len(batch.contexts[item] or ())
     sentences = []
-    for sentence in read_numbers(line):
+    for sentence in CitedText(line).numbered_sentences():
         raw = line[sentence.start : sentence.end]
         sentences.append(
             CitedSentence(

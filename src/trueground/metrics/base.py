@@ -60,6 +60,9 @@ class Aggregation:
     harmonic: tuple[str, str] | None = None
 
 
+_LABEL_OF_FAMILY = {"faithfulness": "faithful", "grounding": "faithful", "correctness": "correct"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Metric:
     """A metric's declaration.
@@ -97,6 +100,16 @@ class Metric:
     check: Callable[[Options], None] = lambda _options: None
     higher_is_better: bool = True
     version: int | str = 1
+
+    @property
+    def predicted_label(self) -> str | None:
+        """The label of people that the metric predicts. None if it predicts none.
+
+        How much of the contexts an answer uses doesn't say whether it is faithful to them.
+        """
+        if not self.higher_is_better or (self.family != "correctness" and "recall" in self.name):
+            return None
+        return _LABEL_OF_FAMILY.get(self.family)
 
     @classmethod
     def counted(

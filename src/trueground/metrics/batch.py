@@ -144,9 +144,9 @@ class Batch:
     @cached_property
     def numbered(self) -> list[tuple[Sentence, ...]]:
         """The sentences of each response with the numbers of passages that they cite."""
-        from trueground.text import read_numbers
+        from trueground.text import CitedText
 
-        return [read_numbers(response) for response in self.responses]
+        return [CitedText(response).numbered_sentences() for response in self.responses]
 
     @cached_property
     def references_flat(self) -> list[str]:

@@ -15,7 +15,7 @@ from trueground.errors import InputError, UsageError
 from trueground.metrics.base import Metric, MetricOption
 from trueground.metrics.batch import Batch, Column, Options
 from trueground.metrics.context import BatchContext, RatingQuery
-from trueground.text import Template, format_graph, remove_citations
+from trueground.text import CitedText, Template, format_graph
 from trueground.types import RatingRequest, Status
 
 PAPER = "Lee et al. 2024, appendix D.7"
@@ -105,7 +105,7 @@ def _responses(metric: str, batch: Batch, shown: str) -> Sequence[str]:
     if metric == "rated" or shown == "response":
         return batch.responses
     pairs = zip(batch.responses, batch.graphs, strict=True)
-    return [remove_citations(response, graphs or ()) for response, graphs in pairs]
+    return [CitedText(response, graphs or ()).without_citations() for response, graphs in pairs]
 
 
 def _rated_items(

@@ -9,6 +9,7 @@ loads its module for records that have this field.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -136,6 +137,14 @@ class MetricTable(Registry[Metric]):
     def of_key(self, key: str) -> Metric | None:
         """Return the metric of a key of results, `name(option=value)@judge`; None if unknown."""
         return self._find_first(ResultKey.parse(key).name)
+
+    def micro_key(self, key: str) -> str:
+        """Return `citation_precision_micro(variant=paper)` for the key without `_micro`."""
+        return re.sub(r"^[^(@]*", rf"\g<0>{self.MICRO}", key, count=1)
+
+    def macro_key(self, key: str) -> str:
+        """Return the key without `_micro`; any other key as it is."""
+        return re.sub(rf"^([^(@]*){self.MICRO}(?=[(@]|$)", r"\1", key)
 
     def higher_is_better(self, key: str) -> bool | None:
         """Return whether more of it is better, as the metric declares it; None if unknown.

@@ -21,7 +21,7 @@ import msgspec
 import orjson
 
 from trueground.errors import RunInterrupted, UnreachableError, UsageError
-from trueground.files import open_no_follow
+from trueground.files import OutputPath
 from trueground.models.base import ChatModel, Reply
 from trueground.models.batches import BatchApi, EndpointBatch
 from trueground.models.openai import OpenAIModel
@@ -108,7 +108,7 @@ def write_files(lines: Iterator[bytes], path: Path) -> Iterator[RequestFile]:
     while line is not None:
         url = orjson.loads(line)["url"]
         digest, number, size = sha256(), 0, 0
-        with open_no_follow(path, "xb", replace=True) as out:
+        with OutputPath(path).open_no_follow("xb", replace=True) as out:
             while line is not None and (
                 not number or (number < MAX_REQUESTS and size + len(line) <= MAX_BYTES)
             ):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 import orjson
 
-from trueground.files import write_atomically
+from trueground.files import OutputPath
 from trueground.models.base import ChatRequest, Reply, without_secrets
 from trueground.models.openai import OpenAIModel
 from trueground.models.openai_replies import (
@@ -219,7 +219,7 @@ class BatchApi:
         for file_id in (batch.output_file_id, batch.error_file_id):
             if not file_id:
                 continue
-            with write_atomically(path) as out:
+            with OutputPath(path).write_atomically() as out:
                 await self._client.download(self._url(f"files/{file_id}/content"), out)
             first: dict[str, bytes] = {}
             twice = set()

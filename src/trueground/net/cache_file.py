@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from trueground.errors import UsageError
-from trueground.files import HOME_VARIABLE
 
 T = TypeVar("T")
 # Marks a database as ours ("tgrc"), so that nobody else's is ever written to or removed.
@@ -116,7 +115,7 @@ def describe_failure(path: Path, error: Exception) -> str:
             "--no-cache goes without it"
         )
     return (
-        f"the response cache {path} cannot be used: {reason}. Set {HOME_VARIABLE} to a folder that "
+        f"the response cache {path} cannot be used: {reason}. Set TRUEGROUND_HOME to a folder that "
         "is writable and has room, make room with `trueground cache clear`, or pass --no-cache"
     )
 
@@ -154,7 +153,7 @@ def _check_identity(path: Path, connection: sqlite3.Connection) -> bool:
     if application != _APPLICATION:
         raise UsageError(
             f"{path} is a database of another program and stays untouched. Move it away, set "
-            f"{HOME_VARIABLE} to another folder, or pass --no-cache"
+            f"TRUEGROUND_HOME to another folder, or pass --no-cache"
         )
     if version != _VERSION:
         raise UnreadableCacheError(

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError, MissingExtraError, TruegroundError, UsageError
-from trueground.files import HOME_VARIABLE, file_digest, home
+from trueground.files import file_digest, home
 
 _PLACES = {"HF_HOME", "HF_HUB_CACHE"}
 _YES = ("1", "on", "yes", "true")
@@ -167,7 +167,7 @@ def import_optional(module: str, what: str, extra: str) -> Any:
     """Import an optional module. Typed Any, so that type checks do not depend on the extra."""
     # Their Hub client reports its use unless told not to; the user asked for a model only.
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    ours = bool(os.environ.get(HOME_VARIABLE)) and not _PLACES & os.environ.keys()
+    ours = bool(os.environ.get("TRUEGROUND_HOME")) and not _PLACES & os.environ.keys()
     try:
         if ours and "huggingface_hub.constants" not in sys.modules:
             os.environ["HF_HUB_CACHE"] = str(home() / "hub")  # read once, when it is imported

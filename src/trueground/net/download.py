@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueground.errors import InputError, TruegroundError, UnreachableError, UsageError, WriteError
-from trueground.files import open_no_follow
+from trueground.files import OutputPath
 from trueground.net.failures import HttpError
 from trueground.net.http import HttpClient, Policy, Progress, WrongFileError
 from trueground.net.redact import shown
@@ -54,7 +54,7 @@ async def download(
     part = path.with_name(f".{path.name}.{hashlib.sha256(url.encode()).hexdigest()[:12]}.part")
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
-        with open_no_follow(part, "a+b") as out:
+        with OutputPath(part).open_no_follow("a+b") as out:
             try:
                 fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

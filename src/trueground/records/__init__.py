@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         known_id as known_id,
         shorten as shorten,
         to_record as to_record,
-        too_deep as too_deep,
     )
     from trueground.records.reading import RecordSource as RecordSource
     from trueground.records.row_plan import RowPlan as RowPlan
@@ -64,7 +63,6 @@ __getattr__, __dir__ = load_lazily(
             "known_id",
             "shorten",
             "to_record",
-            "too_deep",
         ),
         "reading": ("RecordSource",),
         "row_plan": ("RowPlan",),

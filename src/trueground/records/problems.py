@@ -55,6 +55,13 @@ class Problem(Exception):  # noqa: N818 - becomes a BadRow, never reaches the us
         self.expected = expected
         self.row_id = row_id
 
+    @classmethod
+    def of_error(cls, error: Exception) -> Problem:
+        """Return the problem behind what decoding raised; see `UNREADABLE`."""
+        if isinstance(error, RecursionError):
+            return too_deep()
+        return cls(None, shorten(str(error), 200), "what can be decoded")
+
     def message(self, place: str) -> str:
         """The whole sentence: place, field, what was found and what was expected."""
         where = f"{place}, field {self.field!r}" if self.field else place

@@ -10,23 +10,22 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 import msgspec
 
 from trueground.components import ResultKey
 from trueground.files import OutputPath
 from trueground.metrics import METRICS, AnswerVerdict
-from trueground.records import field_text
-from trueground.reports.items import claims_of
+from trueground.records import UNREADABLE, field_text
 from trueground.reports.selection import Selection
-from trueground.reports.sentences import STATUS_WORDS
+from trueground.reports.sentences import first_judge
 from trueground.reports.viewer import json_block, json_bytes, packed_block
 from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, Item, RunFiles
-from trueground.text import Key, keys_of, pairs_of, triple_key
+from trueground.text import GraphTriple
 from trueground.types import Answered, Failure, Graph, ReasonKind, Record, Status
 
 FOLDER = "report_items"
@@ -43,14 +42,42 @@ _OTHER_FIELDS = [name for name in Record.__struct_fields__ if name not in _PLACE
 CHECKED = ("claims", "facts", "references", "response", "alignment", "missing", "passages")
 _TOLD = ("sentences", "missed", "absent", "passage_sentences")
 _SHOWN = {"see", "phrase", "counts", *CHECKED, *_TOLD}
-STATUS_NAMES = [status.value for status in Status]
+_STATUSES = [status.value for status in Status]
 _KINDS = [kind.value for kind in ReasonKind]
 _SUPPORTED: dict[Any, int] = {True: 1, False: 0}
 _VERDICTS: dict[Any, int] = {name: place for place, name in enumerate(AnswerVerdict.NAMES)}
 _MISSING = re.compile(r"not (?:in the [a-z]+|supported): (.*)", re.DOTALL)
 _REPLACED = re.compile(r"(['\"].+['\"]) (?:in the claim, |is not in the [a-z]+$)")
 _MOST = 20  # words of a reason
+T = TypeVar("T")
+EvidenceT = TypeVar("EvidenceT", covariant=True)
 _ASIDE = re.compile(r" \((?:nearest|[a-z]* ?\d)[^()]*\)| …$")  # what is nearest, or how likely
+
+
+class HasEvidence(Protocol[EvidenceT]):
+    """An item with its verdict and the evidence of its metrics."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def verdict(self) -> str | None: ...
+
+    @property
+    def evidence(self) -> Mapping[str, EvidenceT]: ...
+
+
+class HasTexts(Protocol):
+    """A record with its question and its response."""
+
+    @property
+    def question(self) -> str | None: ...
+
+    @property
+    def response(self) -> str | None: ...
+
+    @property
+    def failure(self) -> Failure | None: ...
 
 
 class ListedAnswer(msgspec.Struct):
@@ -68,52 +95,130 @@ class ListedAnswer(msgspec.Struct):
     claims: list[tuple[int | None, int | None, int | None, list[str]]]
     kinds: list[int]
 
+    @classmethod
+    def of(
+        cls,
+        item: HasEvidence[T],
+        record: HasTexts | None,
+        metric: str | None,
+        read: Callable[[T], ClaimEvidence],
+        *,
+        max_chars: int | None = None,
+    ) -> ListedAnswer:
+        """Return what the list shows of an item.
 
-class AnswerList(msgspec.Struct, frozen=True):
-    """What the list shows: its metrics and fields, the judge of those without `@LABEL`.
+        Args:
+            item: The item.
+            record: Its record, if it can be read.
+            metric: The metric that says whether an answer is grounded.
+            read: Decodes evidence. It raises what is in UNREADABLE for evidence of another kind.
+            max_chars: How many characters of question and response are kept.
+        """
+        question = answer = None
+        if record is not None:
+            question, answer = record.question, _answer(record)
+        claims = _claims(item.evidence, metric, read)
+        kinds = {claim.kind for claim in claims if claim.supported is False}
+        return cls(
+            item.id,
+            _cut(question, max_chars),
+            _cut(answer, max_chars),
+            _VERDICTS.get(item.verdict),
+            [
+                (
+                    claim.start,
+                    claim.end,
+                    _SUPPORTED.get(claim.supported),
+                    doubted_words(claim.text, claim.reasons) if claim.supported is False else [],
+                )
+                for claim in claims
+            ],
+            [place for place, kind in enumerate(_KINDS) if kind in kinds] if kinds else [],
+        )
+
+
+class AnswerList(msgspec.Struct, frozen=True, kw_only=True):
+    """A list of the answers of a run, as the viewer draws it.
+
+    Attributes:
+        metrics: The metrics of the items, by their keys.
+        headline: The metric by which the list is sorted.
+        judge: The judge of the metrics without `@LABEL`.
+    """
+
+    metrics: Sequence[str]
+    headline: str | None
+    judge: str | None
+
+    @classmethod
+    def of(
+        cls, metrics: Sequence[str], headline: str | None, manifest: Mapping[str, Any]
+    ) -> AnswerList:
+        """Return the list of a run with this manifest."""
+        return cls(metrics=metrics, headline=headline, judge=first_judge(manifest))
+
+    def about(self) -> dict[str, Any]:
+        """Return with what words the viewer draws the list, and by which metrics it sorts."""
+        return {
+            "headline": self.headline,
+            "metrics": list(self.metrics),
+            "names": [metric_words(name) for name in self.metrics],
+            "lower": [name for name in self.metrics if METRICS.higher_is_better(name) is False],
+            "statuses": [[status.value, status.description] for status in Status],
+            "verdictNames": AnswerVerdict.NAMES,
+            "kindNames": _KINDS,
+            "kindWords": [kind.description for kind in ReasonKind],
+        }
+
+    def detail(self, item: Item, record: Record | None) -> dict[str, Any]:
+        """Return what the page shows of one opened answer beyond the list."""
+        return detail(item, record, self.judge)
+
+
+class PageAnswers(msgspec.Struct, frozen=True):
+    """What a page has of the answers of its run.
 
     `verdict` is the metric that says whether an answer is grounded. `details` are the answers
     whose details stand in the page; those of all lie beside it where `beside`. What cannot be read
     of the run is left out where `has_gaps`, else an error.
     """
 
+    shown: AnswerList
     selection: Selection
     details: Selection
-    metrics: list[str]
     fields: list[str]
-    judge: str | None
     verdict: str | None
     beside: bool
     has_gaps: bool = False
 
 
-def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList) -> None:
+def write_answers(out: BinaryIO, beside: Path, run_dir: Path, answers: PageAnswers) -> None:
     """Write the details and the index into the page, and a folder in `beside` where it has one.
 
     Raises InputError where the records do not belong to the items, WriteError.
     """
     folder = beside / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
-    inside = set(shown.details.rows.tolist())
+    inside = set(answers.details.rows.tolist())
     index: list[tuple[Any, ...]] = []
     here: list[dict[str, Any]] = []
     outside: list[dict[str, Any]] = []
     blocks = parts = files = 0
     positions: list[int] = []  # in the list, of those whose details stand in the page
-    if shown.beside:
+    if answers.beside:
         folder.mkdir()
         _write_script(folder / "here.js", "TG.here()")
-    rows = shown.selection.rows.tolist()
+    rows = answers.selection.rows.tolist()
     make_block = packed_block if len(rows) >= PACKED else json_block
-    found = RunFiles(run_dir).iter_answers(Gaps() if shown.has_gaps else None, rows)
+    found = RunFiles(run_dir).iter_answers(Gaps() if answers.has_gaps else None, rows)
     for position, (row, item, record) in enumerate(found):
-        index.append(_index_row(shown, row, item, record))
-        if shown.beside or row in inside:
-            told = detail(item, record, shown.judge)
+        index.append(_index_row(answers, row, item, record))
+        if answers.beside or row in inside:
+            told = answers.shown.detail(item, record)
             if row in inside:
                 here.append(told)
                 positions.append(position)
-            if shown.beside:
+            if answers.beside:
                 outside.append(told)
         if len(here) == DETAILS:
             out.write(make_block(f"block-{blocks}", here))
@@ -122,22 +227,22 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
             _write_details(folder, files, outside)
             outside, files = [], files + 1
         if len(index) == INDEX:
-            out.write(make_block(f"index-{parts}", _index_columns(shown, index)))
+            out.write(make_block(f"index-{parts}", _index_columns(answers, index)))
             index, parts = [], parts + 1
     if here:
         out.write(make_block(f"block-{blocks}", here))
     if outside:
         _write_details(folder, files, outside)
     if index:
-        out.write(make_block(f"index-{parts}", _index_columns(shown, index)))
+        out.write(make_block(f"index-{parts}", _index_columns(answers, index)))
         parts += 1
     about = {
         "parts": parts,
         "block": DETAILS,
-        "file": DETAILS_BESIDE if shown.beside else None,
-        "inside": positions if shown.beside else None,
-        "statement": shown.details.statement() if shown.beside else None,
-        **list_words(shown.metrics, shown.selection.metric),
+        "file": DETAILS_BESIDE if answers.beside else None,
+        "inside": positions if answers.beside else None,
+        "statement": answers.details.statement() if answers.beside else None,
+        **answers.shown.about(),
     }
     out.write(json_block("about", about))
 
@@ -149,20 +254,6 @@ def metric_words(name: str) -> str:
     return words if "_" in words.split(" ")[0] else words[:1].upper() + words[1:]
 
 
-def list_words(metrics: Sequence[str], headline: str | None) -> dict[str, Any]:
-    """With what words the viewer draws the list, and by which metrics it sorts."""
-    return {
-        "headline": headline,
-        "metrics": list(metrics),
-        "names": [metric_words(name) for name in metrics],
-        "lower": [name for name in metrics if METRICS.higher_is_better(name) is False],
-        "statuses": [[name, STATUS_WORDS[Status(name)]] for name in STATUS_NAMES],
-        "verdictNames": AnswerVerdict.NAMES,
-        "kindNames": _KINDS,
-        "kindWords": [kind.description for kind in ReasonKind],
-    }
-
-
 def _write_details(folder: Path, number: int, details: list[dict[str, Any]]) -> None:
     _write_script(folder / f"{number}.js", f"TG.loaded({number},", json_bytes(details) + b")")
 
@@ -172,65 +263,57 @@ def _write_script(path: Path, call: str, data: bytes = b"") -> None:
         out.write(call.encode() + data + b"\n")
 
 
-def _index_row(shown: AnswerList, row: int, item: Item, record: Record | None) -> tuple[Any, ...]:
+def _index_row(
+    answers: PageAnswers, row: int, item: Item, record: Answered | None
+) -> tuple[Any, ...]:
     """What the index has of an answer, column by column; `row` is its line of items.jsonl."""
-    claims = claims_of(item.evidence, shown.verdict, partial(msgspec.convert, type=ClaimEvidence))
-    question, answer = (record.question, _answer(record)) if record else (None, None)
-    listed = make_listed(item.id, question, answer, item.verdict, claims)
-    texts = [listed.question, listed.response]
-    scores = [item.scores.get(name) for name in shown.metrics]
-    status = [item.status.get(name) for name in shown.metrics]
+    listed = ListedAnswer.of(
+        item,
+        record,
+        answers.verdict,
+        partial(msgspec.convert, type=ClaimEvidence),
+        max_chars=SNIPPET if answers.beside else None,
+    )
+    scores = [item.scores.get(name) for name in answers.shown.metrics]
+    status = [item.status.get(name) for name in answers.shown.metrics]
     return (
-        *(row, listed.id),
-        *((cut_text(text, SNIPPET) for text in texts) if shown.beside else texts),
+        *(row, listed.id, listed.question, listed.response),
         *(listed.verdict, listed.claims, listed.kinds),
         [None if value is None else round(value, 6) for value in scores],
-        [STATUS_NAMES.index(one) if one in STATUS_NAMES else None for one in status],
-        [field_text(record, field) if record else None for field in shown.fields],
+        [_STATUSES.index(name) if name in _STATUSES else None for name in status],
+        [field_text(record, field) if record else None for field in answers.fields],
     )
 
 
-def _index_columns(shown: AnswerList, part: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+def _index_columns(answers: PageAnswers, part: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
     names = ("rows", "ids", "questions", "responses", "verdicts", "claims", "kinds")
     *columns, scores, status, by = zip(*part, strict=True)
     return {
         **dict(zip(names, columns, strict=True)),
-        "scores": dict(zip(shown.metrics, zip(*scores, strict=True), strict=True)),
-        "status": dict(zip(shown.metrics, zip(*status, strict=True), strict=True)),
-        "by": dict(zip(shown.fields, zip(*by, strict=True), strict=True)),
+        "scores": dict(zip(answers.shown.metrics, zip(*scores, strict=True), strict=True)),
+        "status": dict(zip(answers.shown.metrics, zip(*status, strict=True), strict=True)),
+        "by": dict(zip(answers.fields, zip(*by, strict=True), strict=True)),
     }
 
 
-def make_listed(
-    name: str,
-    question: str | None,
-    answer: str | None,
-    verdict: str | None,
-    claims: Sequence[CheckedClaim],
-) -> ListedAnswer:
-    """What the list shows of an answer; `claims` are those of the metric of verdicts."""
-    kinds = {one.kind for one in claims if one.supported is False}
-    return ListedAnswer(
-        name,
-        question,
-        answer,
-        _VERDICTS.get(verdict),
-        [
-            (
-                one.start,
-                one.end,
-                _SUPPORTED.get(one.supported),
-                doubted_words(one.text, one.reasons) if one.supported is False else [],
-            )
-            for one in claims
-        ],
-        [place for place, kind in enumerate(_KINDS) if kind in kinds] if kinds else [],
-    )
+def _cut(text: str | None, most: int | None) -> str | None:
+    """Return at most so many characters of the text."""
+    if text is None or most is None or len(text) <= most:
+        return text
+    return text[:most] + "…"
 
 
-def cut_text(text: str | None, most: int) -> str | None:
-    """At most so many characters of the text."""
-    return text if text is None or len(text) <= most else text[:most] + "…"
+def _claims(
+    evidence: Mapping[str, T], metric: str | None, read: Callable[[T], ClaimEvidence]
+) -> list[CheckedClaim]:
+    """Return the claims as the metric of the verdicts has them, else as any has them."""
+    first = evidence.get(metric) if metric else None
+    for value in evidence.values() if first is None else (first, *evidence.values()):
+        try:
+            return read(value).claims
+        except UNREADABLE:
+            continue
+    return []
 
 
 def detail(item: Item, record: Record | None, judge: str | None = None) -> dict[str, Any]:
@@ -259,7 +342,7 @@ def detail(item: Item, record: Record | None, judge: str | None = None) -> dict[
         kept = {name: getattr(record, name) for name in _OTHER_FIELDS if name not in placed}
         shown |= {
             "question": record.question,
-            "response": _answer(record),
+            "response": _answer(record) if isinstance(record, Answered) else record.response,
             "history": record.history or [],
             "contexts": record.contexts or [],
             "references": record.references or [],
@@ -269,14 +352,10 @@ def detail(item: Item, record: Record | None, judge: str | None = None) -> dict[
     return shown
 
 
-def _answer(record: Record) -> str:
-    failure = record.failure if isinstance(record, Answered) else None
-    return shown_answer(record.response, failure)
-
-
-def shown_answer(response: str | None, failure: Failure | None) -> str:
-    """The response; in place of one that never came, why."""
-    return response or (f"(no answer: {failure.reason})" if failure else "")
+def _answer(record: HasTexts) -> str:
+    """Return the response, or why there is none."""
+    failure = record.failure
+    return record.response or (f"(no answer: {failure.reason})" if failure else "")
 
 
 def _pretty(value: object) -> str:
@@ -371,7 +450,7 @@ def citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[st
     if not (told or numbered or graphs):
         return None
     sentences = told.get("sentences") or []
-    given = keys_of(graph for graph in graphs if "qid" in graph)
+    given = GraphTriple.keys_of(graph for graph in graphs if "qid" in graph)
     cited, tried = _cited(sentences, True), _cited(sentences, False)
     gold = record.gold_knowledge if record else None
     needed = None if gold is None else _keys(gold)
@@ -381,7 +460,7 @@ def citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[st
         "missed": [
             [*triple, key in given if graphs else None, key in tried]
             for triple in told.get("missed") or []
-            for key in [triple_key(_texts(triple))]
+            for key in [GraphTriple(*_texts(triple)).key]
         ],
         "absent": told.get("absent") or [],
         "graphs": [_drawn(graph, cited, needed) for graph in graphs],
@@ -395,7 +474,7 @@ def _told(evidence: Mapping[str, Any], name: str, what: str) -> dict[str, Any]:
     return next(iter(citing or found), {})
 
 
-def _cited(sentences: Iterable[Mapping[str, Any]], correct: bool) -> frozenset[Key]:
+def _cited(sentences: Iterable[Mapping[str, Any]], correct: bool) -> frozenset[GraphTriple]:
     """The triples of the correct citations, or of the others."""
     return _keys(
         (one["qid"], one["property"], one["value"])
@@ -405,20 +484,24 @@ def _cited(sentences: Iterable[Mapping[str, Any]], correct: bool) -> frozenset[K
     )
 
 
-def _keys(triples: Iterable[Sequence[Any]]) -> frozenset[Key]:
-    return frozenset(triple_key(_texts(triple)) for triple in triples)
+def _keys(triples: Iterable[Sequence[Any]]) -> frozenset[GraphTriple]:
+    return frozenset(GraphTriple(*_texts(triple)).key for triple in triples)
 
 
 def _texts(triple: Sequence[Any]) -> list[str]:
     return [str(part) for part in triple]
 
 
-def _drawn(graph: Graph, cited: frozenset[Key], needed: frozenset[Key] | None) -> dict[str, Any]:
+def _drawn(
+    graph: Graph, cited: frozenset[GraphTriple], needed: frozenset[GraphTriple] | None
+) -> dict[str, Any]:
     qid = str(graph.get("qid", ""))
-    names = [value for name, value in pairs_of(graph) if name == "name"]
+    triples = list(GraphTriple.of_graph(graph))
+    names = [triple.value for triple in triples if triple.property == "name"]
     rows = []
-    for name, value in pairs_of(graph):
-        key = triple_key((qid, name, value))
+    for triple in triples:
+        _, name, value = triple
+        key = triple.key
         is_needed = None if needed is None else key in needed
         if name != "name" or key in cited or is_needed:
             rows.append((name, value, key in cited, is_needed))

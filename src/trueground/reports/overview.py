@@ -11,15 +11,9 @@ from trueground.components import ResultKey
 from trueground.errors import user_messages
 from trueground.reports.blocks import COLUMNS, Block, Head, Part, Row, Table, Text
 from trueground.reports.page import Page
-from trueground.reports.sentences import (
-    REPEAT,
-    corrected_rates,
-    has_verdicts,
-    opening,
-    trust_sentence,
-)
+from trueground.reports.sentences import corrected_rates, has_verdicts, opening, trust_sentence
 from trueground.reports.text import clip, wrap
-from trueground.runs import REPORT, WorstItem, worst_metrics, worst_order
+from trueground.runs import REPORT, Summary, WorstItem, worst_metrics, worst_order
 from trueground.text import NO_VALUE, number, one_line, several
 
 _MAX_METRICS, _MAX_VALUES = 6, 6
@@ -148,7 +142,8 @@ def _first_of_questions(pairs: Sequence[tuple[str, str]]) -> list[str]:
 def _repeats_of(summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the averages over repeats if questions were asked several times."""
     averages: Mapping[str, Any] = summary["averages"]
-    return averages[REPEAT] if len(summary["by"].get(REPEAT, ())) > 1 else None
+    has_repeats = len(summary["by"].get(Summary.REPEAT_FIELD, ())) > 1
+    return averages[Summary.REPEAT_FIELD] if has_repeats else None
 
 
 def format_spread(entry: Mapping[str, Any]) -> str:
@@ -162,7 +157,7 @@ def _break_down(summary: Mapping[str, Any], keys: Sequence[str] | None) -> Itera
     has_repeats = _repeats_of(summary) is not None
     for field, values in summary["by"].items():
         is_missing = values.keys() == {_NONE}  # no item has the field
-        is_in_first_table = has_repeats and field == REPEAT
+        is_in_first_table = has_repeats and field == Summary.REPEAT_FIELD
         if not is_missing and not is_in_first_table:
             yield from _tabulate_field(field, values, summary["averages"][field], keys)
 

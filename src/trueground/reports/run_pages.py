@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.reports import noise
-from trueground.reports.answers import AnswerList, metric_words, write_answers
+from trueground.reports.answers import AnswerList, PageAnswers, metric_words, write_answers
 from trueground.reports.blocks import (
     AnswerBrowser,
     Axis,
@@ -37,7 +37,6 @@ from trueground.reports.blocks import (
     Tile,
     Tiles,
 )
-from trueground.reports.items import gap_notices
 from trueground.reports.overview import (
     RunText,
     introduce_run,
@@ -48,10 +47,7 @@ from trueground.reports.overview import (
 from trueground.reports.page import Page
 from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import (
-    REPEAT,
-    STATUS_WORDS,
     corrected_rates,
-    first_judge,
     grounded_to_people,
     has_verdicts,
     notices,
@@ -64,9 +60,9 @@ from trueground.reports.sentences import (
     similar_sets,
     trust_sentence,
 )
-from trueground.runs import REPORT, Gaps, RunFiles, headline_metric
+from trueground.runs import REPORT, Gaps, RunFiles, Summary, headline_metric
 from trueground.text import number, percent, several
-from trueground.types import ReasonKind
+from trueground.types import ReasonKind, Status
 
 MARK = "trueground-run-1"
 LISTED = 100_000  # answers in the list of a page
@@ -139,19 +135,18 @@ def write_run_page(
         )
         page.home = home
         n = None if is_sample else summary.get("n")
-        page.notices += gap_notices(gaps or Gaps(), numbers.count, n)
-    shown = AnswerList(
+        page.notices += (gaps or Gaps()).notices(numbers.count, n)
+    answers = PageAnswers(
+        shown=AnswerList.of(metrics, headline, manifest),
         selection=selection,
         details=details,
-        metrics=metrics,
         fields=list(dict.fromkeys([*(summary.get("by") or {}), "model"])),
-        judge=first_judge(manifest),
         verdict=verdicts.get("metric"),
         beside=beside,
         has_gaps=leave_out,
     )
     path = (out or run_dir) / REPORT
-    page.write(path, lambda out: write_answers(out, path.parent, run_dir, shown), files=beside)
+    page.write(path, lambda out: write_answers(out, path.parent, run_dir, answers), files=beside)
     return path
 
 
@@ -371,14 +366,15 @@ def _all_metrics(
     # The task's own metric leads the table where it is a number of the whole run.
     ranked = str((manifest.get("benchmark") or {}).get("headline"))
     first = ranked if ranked in metrics and ranked not in of_items else headline
+    labels = {status.value: status.description for status in Status}
     rows = []
     for name, entry in metrics.items():
-        spread = averages.get(REPEAT, {}).get(name) or {}
+        spread = averages.get(Summary.REPEAT_FIELD, {}).get(name) or {}
         note = ""
         if spread.get("sd") is not None:  # as papers report it
             note = f"± {number(spread['sd'])} over {spread['values']} repeats"
         lost = {k: n for k, n in (entry.get("unscored") or {}).items() if n}
-        why = "; ".join(f"{n:,}: {STATUS_WORDS.get(k, k)}" for k, n in lost.items())
+        why = "; ".join(f"{n:,}: {labels.get(k, k)}" for k, n in lost.items())
         cells: list[Cell] = [[metric_words(name), " ", Span.code(name)], _estimate(entry, note)]
         cells += [_coverage(entry), [Span.quiet(why)] if why else ""]
         rows.append(Row(cells, "first" if name == first else None))

@@ -19,20 +19,7 @@ from trueground.reports.blocks import Rich, Span
 from trueground.text import docs_page, percent, several
 from trueground.types import Status
 
-DATASET = "meta.dataset"  # the field by which benchmarks of several sources are split
-REPEAT = "meta.repeat"  # the field that tells the answers to one question apart
-SHOWN = 12  # characters of a checksum
-STATUS_WORDS = {
-    Status.SCORED: "scored",
-    Status.ABSTAINED: "declined to answer",
-    Status.NO_CLAIMS: "nothing to check",
-    Status.MISSING_FIELD: "a needed field is missing",
-    Status.TOO_LONG: "too long for the window",
-    Status.UNPARSEABLE: "no verdict in the judge's reply",
-    Status.TRUNCATED: "reply cut at the token limit",
-    Status.ERROR: "the call failed",
-    Status.NOT_APPLICABLE: "does not apply",
-}
+_CHECKSUM_DIGITS = 12  # that are shown
 _CHECKSUM = re.compile(r"[0-9a-f]{32,}")
 _THRESHOLD = re.compile(r"\|threshold:([\d.e-]+)")
 _WORDS = {"not": "not grounded", "partly": "partly", "grounded": "grounded"}
@@ -75,7 +62,7 @@ def opening(summary: Mapping[str, Any]) -> str:
 
 
 def _count_statuses(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {STATUS_WORDS[Status(name)]}" for name, count in counts.items())
+    return ", ".join(f"{count:,} {Status(name).description}" for name, count in counts.items())
 
 
 def _shares(verdicts: Mapping[str, Any], first: str) -> str:
@@ -187,7 +174,7 @@ def _of_labels(counts: Mapping[str, tuple[int, int]]) -> str:
 
 def short_checksums(text: str) -> str:
     """The text with the beginning of each checksum only."""
-    return _CHECKSUM.sub(lambda match: f"{match[0][:SHOWN]}…", text)
+    return _CHECKSUM.sub(lambda match: f"{match[0][:_CHECKSUM_DIGITS]}…", text)
 
 
 def input_names(source: object) -> list[str]:

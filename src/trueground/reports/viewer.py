@@ -12,11 +12,8 @@ import hashlib
 import html
 from functools import cache
 from importlib import resources
-from pathlib import Path
 
 import msgspec
-
-from trueground.files import OutputPath
 
 _SCRIPTS = (
     "vendor/htm-preact.js",
@@ -98,18 +95,6 @@ def viewer_assets(*more: str) -> dict[str, tuple[str, str]]:
         "viewer.js": (script, "text/javascript"),
         "viewer.css": (_joined(_STYLES), "text/css"),
     }
-
-
-def find_page(path: Path, mark: str) -> Path:
-    """The page in that folder, or of that name, seen to be writable before any work is done.
-
-    A page with the same mark is replaced, no other file. UsageError: a name that is neither a
-    folder's nor ends in .html. OutputError: another file is there; a folder is missing or may not
-    be written.
-    """
-    page = OutputPath(path).find_files(mark).page
-    assert page is not None  # there are no numbers beside it
-    return page
 
 
 def make_frame(title: str, mark: str, *, files: bool = False) -> tuple[bytes, bytes]:

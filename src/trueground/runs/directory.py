@@ -12,7 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from trueground.errors import WriteError
-from trueground.files import open_no_follow, safe_name
+from trueground.files import OutputPath, safe_name
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -60,7 +60,9 @@ class AppendFile:
         self.path = path
         self.size = size
         try:
-            self._file = open_no_follow(path, "r+b" if size else "xb", 0, replace=not size)
+            self._file = OutputPath(path).open_no_follow(
+                "r+b" if size else "xb", 0, replace=not size
+            )
             self._file.truncate(size)
             self._file.seek(size)
         except OSError as error:

@@ -7,18 +7,20 @@ What can't be read is an InputError that names file and line. With `Gaps` it is 
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, cast, overload
+from urllib.parse import quote
 
 import msgspec
 
 from trueground.errors import InputError
 from trueground.files import FolderLock, OutputPath
-from trueground.records import UNREADABLE, DataPath, shorten, too_deep
+from trueground.records import UNREADABLE, DataPath, Problem, shorten
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPEATS, REPORT, RESPONSES, SUMMARY
 from trueground.runs.frames import read_frames
 from trueground.runs.identity import describe_unfinished
@@ -30,7 +32,7 @@ from trueground.runs.schema import (
     RecordTexts,
     Summary,
 )
-from trueground.text import hash_text
+from trueground.text import hash_text, several
 from trueground.types import Answered
 
 MAX_NAMED_GAPS = 5  # lines of each kind that are named
@@ -90,7 +92,7 @@ def _newer(name: str, found: _Versioned) -> InputError:
 
 def describe_error(error: Exception) -> str:
     """Return what is wrong with a line or file."""
-    return too_deep().found if isinstance(error, RecursionError) else shorten(str(error), 200)
+    return Problem.of_error(error).found
 
 
 def decode_lines(lines: Iterable[bytes], kind: type[T], path: Path) -> Iterator[T]:
@@ -145,6 +147,21 @@ class RunFiles:
     def is_run(self) -> bool:
         """Whether the folder has a manifest, of a finished run or not."""
         return self.manifest.is_file()
+
+    def item_links(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return for each id its link on the page, relative to the run; nothing without a page."""
+        if not self.page.is_file():
+            return {}
+        return {id_: f"{REPORT}#item-{quote(id_, safe='')}" for id_ in ids}
+
+    def link_from(self, folder: Path) -> str:
+        """Return what leads from a folder to the run directory, as the start of a link."""
+        try:
+            way = Path(os.path.relpath(self.path, folder)).as_posix()
+        except ValueError:  # on Windows, on another drive
+            return self.path.absolute().as_uri() + "/"
+        # A first part with a colon would be read as a scheme.
+        return quote(way if way.startswith(".") else f"./{way}") + "/"
 
     @property
     def has_records(self) -> bool:
@@ -472,6 +489,34 @@ class Gaps(msgspec.Struct):
         self.records += 1
         if len(self.record_places) < MAX_NAMED_GAPS:
             self.record_places.append(f"line {number:,}: {reason}")
+
+    def notices(self, listed: int, n: int | None) -> list[str]:
+        """Return what a page says about answers that can't be read.
+
+        Args:
+            listed: Number of answers on the page.
+            n: Number of answers of the run, if that is known.
+        """
+        sentences = []
+        if self.items:
+            lines = f"{several(self.items, 'line')} of {ITEMS} cannot be read"
+            sentences.append(f"{lines}: {_name_first(self.item_places, self.items)}.")
+        if n is not None and listed < n:
+            if listed + self.items < n:
+                sentences.append(f"{ITEMS} ends after line {listed + self.items:,}.")
+            are = "is" if n - listed == 1 else "are"
+            sentences.insert(0, f"{n - listed:,} of {n:,} answers {are} missing from the list:")
+        if self.records:
+            stand = "answer stands" if self.records == 1 else "answers stand"
+            sentences.append(
+                f"{self.records:,} {stand} here without question and passages, by {ITEMS} and "
+                f"{RECORDS}: {_name_first(self.record_places, self.records)}."
+            )
+        return [" ".join([*sentences, "Score again to have all."])] if sentences else []
+
+
+def _name_first(places: list[str], n: int) -> str:
+    return "; ".join(places) + (f"; and {n - len(places):,} more" if n > len(places) else "")
 
 
 class RecordLines(Generic[LineT]):

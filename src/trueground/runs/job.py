@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from trueground.errors import OutputError, RunInterrupted, TruegroundError, WriteError
-from trueground.files import FolderLock, part_of
+from trueground.files import FolderLock, OutputPath
 from trueground.runs.directory import MANIFEST
 from trueground.runs.identity import FINISHED
 
@@ -152,7 +152,7 @@ class Job:
         """Return whether a killed job may leave this entry before it has a manifest."""
         if entry.name in (SHARDS, MERGED_SHARDS):
             return entry.is_dir()
-        is_unfinished = entry.name == part_of(entry.with_name(MANIFEST)).name
+        is_unfinished = entry.name == OutputPath(entry.with_name(MANIFEST)).part.name
         return is_unfinished or self.kind.is_left_over(entry)
 
     def _check_no_file(self) -> None:

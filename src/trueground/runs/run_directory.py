@@ -12,7 +12,7 @@ import zstandard
 
 from trueground._version import __version__
 from trueground.errors import OutputError, TruegroundError, WriteError
-from trueground.files import NewFolders, OutputPath, part_of
+from trueground.files import NewFolders, OutputPath
 from trueground.runs.directory import (
     BATCHES,
     ITEMS,
@@ -43,7 +43,7 @@ def _is_left_over(entry: Path) -> bool:
     """Return whether a killed run may leave this entry before it has a manifest."""
     if entry.name in (RESPONSES, ITEMS, RECORDS):
         return entry.is_file() and _is_empty(entry)
-    return entry.name in [part_of(entry.with_name(name)).name for name in _RUN_FILES]
+    return entry.name in [OutputPath(entry.with_name(name)).part.name for name in _RUN_FILES]
 
 
 RUN = JobKind("run", ("trueground",), _is_left_over)
@@ -169,10 +169,10 @@ class RunDirectory:
             OutputPath(self.path / MANIFEST).write_json(stub)
         for name in set(_RUN_FILES) - {MANIFEST}:
             self._remove(name, there)
-        self._remove(part_of(Path(MANIFEST)).name, there)
+        self._remove(OutputPath(Path(MANIFEST)).part.name, there)
 
     def _remove(self, name: str, there: set[str]) -> None:
-        for each in (part_of(Path(name)).name, name):
+        for each in (OutputPath(Path(name)).part.name, name):
             if each in there:
                 (self.path / each).unlink(missing_ok=True)
 

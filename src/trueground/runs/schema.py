@@ -9,7 +9,7 @@ don't: `items.jsonl` (`Item`), `records.jsonl.zst` (`Answered` of `trueground.ty
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -389,6 +389,8 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         >>> summary["f1"].mean, summary.n  # doctest: +SKIP
         (0.81, 200)
     """
+
+    REPEAT_FIELD: ClassVar = "meta.repeat"  # tells the answers to one question apart
 
     format_version: Version = _VERSION
     n: int

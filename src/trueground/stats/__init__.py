@@ -23,24 +23,15 @@ if TYPE_CHECKING:
         total as total,
         variance as variance,
     )
-    from trueground.stats.bootstrap import Bootstrap as Bootstrap, sum_clusters as sum_clusters
+    from trueground.stats.bootstrap import Bootstrap as Bootstrap
     from trueground.stats.calibration import (
         IsotonicCurve as IsotonicCurve,
-        LabelledProbabilities as LabelledProbabilities,
         LogisticCurve as LogisticCurve,
     )
     from trueground.stats.effects import Sizes as Sizes
     from trueground.stats.human.estimates import OverSets as OverSets
-    from trueground.stats.human.measure import (
-        Measured as Measured,
-        measure_all as measure_all,
-        paired_differences as paired_differences,
-    )
-    from trueground.stats.human.people import (
-        ceiling as ceiling,
-        preference_ceiling as preference_ceiling,
-        preferences as preferences,
-    )
+    from trueground.stats.human.measure import Measured as Measured
+    from trueground.stats.human.people import Ceiling as Ceiling, preferences as preferences
     from trueground.stats.monotone import (
         LabelledClaims as LabelledClaims,
         LogisticModel as LogisticModel,
@@ -81,25 +72,16 @@ __getattr__, __dir__ = load_lazily(
             "total",
             "variance",
         ),
-        "bootstrap": (
-            "Bootstrap",
-            "sum_clusters",
-        ),
+        "bootstrap": ("Bootstrap",),
         "calibration": (
             "IsotonicCurve",
-            "LabelledProbabilities",
             "LogisticCurve",
         ),
         "effects": ("Sizes",),
         "human.estimates": ("OverSets",),
-        "human.measure": (
-            "Measured",
-            "measure_all",
-            "paired_differences",
-        ),
+        "human.measure": ("Measured",),
         "human.people": (
-            "ceiling",
-            "preference_ceiling",
+            "Ceiling",
             "preferences",
         ),
         "monotone": (

@@ -114,49 +114,6 @@ class IsotonicCurve(NamedTuple):
         return interpolate(scores, self.knots[:, 0], self.knots[:, 1])
 
 
-class LabelledProbabilities(NamedTuple):
-    """Probabilities and the labels of the same items, both of shape (n,)."""
-
-    probability: Floats
-    labels: Mask
-
-    def calibration_error(self, bins: int = 10) -> float | None:
-        """Return the expected calibration error.
-
-        It is |mean probability − share of positives|, averaged over bins.
-        Bins hold equally many items; equal probabilities stay in one. None without items.
-        """
-        probability, labels = self
-        if not len(probability):
-            return None
-        difference = np.bincount(_bins(probability, bins), probability - labels)
-        return total(np.abs(difference)) / len(probability)
-
-    def reliability(self, bins: int = 10) -> list[dict[str, float | int]]:
-        """Return ends, means and number of items of each bin of `calibration_error`, ascending."""
-        probability, labels = self
-        if not len(probability):
-            return []
-        place = _bins(probability, bins)
-        return [
-            {
-                "low": float(own.min()),
-                "high": float(own.max()),
-                "mean_probability": mean(own),
-                "share_positive": sum_counts(labels[place == number]) / len(own),
-                "n": len(own),
-            }
-            for number in np.unique(place)
-            for own in (probability[place == number],)
-        ]
-
-    def brier(self) -> float | None:
-        """Return the mean squared difference from the labels (Brier 1950); None without items."""
-        probability, labels = self
-        apart = probability - labels
-        return dot(apart, apart) / len(apart) if len(apart) else None
-
-
 def _newton_step(standard: Floats, targets: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return the gradient of the loss, and Newton's step, both of shape (2,)."""
     p = logistic(weights[0] * standard + weights[1])
@@ -183,9 +140,3 @@ def _pool(values: Floats, weights: Floats) -> tuple[NDArray[np.intp], Floats, Fl
         blocks.append(block)
     edges = np.array([first for first, _, _ in blocks] + [len(values)], np.intp)
     return edges, np.array([b[1] for b in blocks]), np.array([b[2] for b in blocks])
-
-
-def _bins(probability: Floats, bins: int) -> NDArray[np.intp]:
-    """The bin of each item, from 0 on; some numbers may be missing."""
-    inner = np.quantile(probability, np.arange(1, bins) / bins, method="inverted_cdf")
-    return np.searchsorted(np.unique(inner), probability, side="left")

@@ -7,16 +7,17 @@ fitted on all parts of the items but one can be judged by that part: see `Scored
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
-from trueground.stats.arithmetic.sums import dot, sum_counts, total
-from trueground.stats.bootstrap import Floats, Ints, Mask, ratio
+from trueground.stats.arithmetic.sums import dot, mean, sum_counts, total
+from trueground.stats.bootstrap import Floats, Ints, Mask, ratio, sum_clusters
 
 MEASURES = (
     "precision",
@@ -61,6 +62,13 @@ class HeldOut:
     chosen: tuple[Any, ...] = ()
     values: Floats | None = None
     reason: str | None = None
+
+
+class BrierDifference(NamedTuple):
+    """A difference of two Brier scores, and its standard error."""
+
+    difference: float
+    standard_error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +220,52 @@ class ScoredLabels:
             values[mine] = one(self.scores[mine]) if callable(one) else one
         return HeldOut(tuple(chosen), values)
 
+    def calibration_error(self, bins: int = 10) -> float | None:
+        """Return the expected calibration error of scores that are probabilities.
+
+        It is |mean probability − share of positives|, averaged over bins.
+        Bins hold equally many items; equal probabilities stay in one. None without items.
+        """
+        if not len(self.scores):
+            return None
+        difference = np.bincount(_bins(self.scores, bins), self.scores - self.labels)
+        return total(np.abs(difference)) / len(self.scores)
+
+    def reliability(self, bins: int = 10) -> list[dict[str, float | int]]:
+        """Return ends, means and number of items of each bin of `calibration_error`, ascending."""
+        if not len(self.scores):
+            return []
+        place = _bins(self.scores, bins)
+        return [
+            {
+                "low": float(own.min()),
+                "high": float(own.max()),
+                "mean_probability": mean(own),
+                "share_positive": sum_counts(self.labels[place == number]) / len(own),
+                "n": len(own),
+            }
+            for number in np.unique(place)
+            for own in (self.scores[place == number],)
+        ]
+
+    def brier(self) -> float | None:
+        """Return the mean squared difference from the labels (Brier 1950); None without items.
+
+        The scores must be probabilities.
+        """
+        apart = self.scores - self.labels
+        return dot(apart, apart) / len(apart) if len(apart) else None
+
+    def brier_difference(
+        self, probabilities: Floats, clusters: Ints | None = None
+    ) -> BrierDifference:
+        """Return the Brier score less that of other probabilities of the same items, shape (n,)."""
+        errors, others = self.scores - self.labels, probabilities - self.labels
+        worse = errors * errors - others * others
+        difference = mean(worse)
+        sums = sum_clusters(worse - difference, clusters)
+        return BrierDifference(difference, math.sqrt(dot(sums, sums)) / len(worse))
+
     def _different_cuts(self) -> ThresholdCurve:
         """The curve. InputError also where there is only one score."""
         cuts = self.curve()
@@ -221,6 +275,12 @@ class ScoredLabels:
                 "no threshold tells anything apart"
             )
         return cuts
+
+
+def _bins(probability: Floats, bins: int) -> NDArray[np.intp]:
+    """The bin of each item, from 0 on; some numbers may be missing."""
+    inner = np.quantile(probability, np.arange(1, bins) / bins, method="inverted_cdf")
+    return np.searchsorted(np.unique(inner), probability, side="left")
 
 
 def _counts_at(place: NDArray[np.intp], labels: Mask) -> tuple[Floats, Floats]:

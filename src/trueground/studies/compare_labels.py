@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
-from trueground.evaluate import Drawn, LabelledSlice, note_unknown, predicted_label, read_slice
+from trueground.evaluate import LabelledSlice
 from trueground.metrics import METRICS
 from trueground.stats import LabelSample, mean, sum_counts
 from trueground.studies.compare_pair import PairComparison
@@ -30,7 +30,7 @@ class RunLabels:
     def __init__(
         self,
         paths: str | Path | Sequence[str | Path],
-        drawn: Drawn | None,
+        drawn: Literal["random"] | None,
         runs: Sequence[FinishedRun],
         names: Sequence[str],
     ) -> None:
@@ -47,7 +47,7 @@ class RunLabels:
         for number, (run, name) in enumerate(zip(runs, names, strict=True)):
             run.files.check_records()
             try:
-                self.slices[name] = read_slice(
+                self.slices[name] = LabelledSlice.read(
                     [paths[number]] if each else paths,
                     drawn,
                     ([record] for record in run.iter_records(Answered)),
@@ -73,15 +73,13 @@ class RunLabels:
         if why := [f"{n}: {self.missing[n]}" for n in (pair.a, pair.b) if n in self.missing]:
             return replace(pair, notes=(*pair.notes, *why))
         a, b = self.slices[pair.a], self.slices[pair.b]
-        unknown = sorted({*a.unknown} & {*b.unknown})
-        changed = [id_ for id_ in a.changed if id_ in b.changed]
-        notes = [*note_unknown(unknown, changed), *dict.fromkeys([*a.notes, *b.notes])]
+        notes = [*a.note_unknown(b), *dict.fromkeys([*a.notes, *b.notes])]
         found: dict[str, dict[str, Any]] = {}
         for place, key in enumerate(metrics):
             if key not in pair.metrics:
                 continue
             metric = METRICS.of_key(key)
-            label = None if metric is None else predicted_label(metric)
+            label = None if metric is None else metric.predicted_label
             if label is None or label not in a.labels or label not in b.labels:
                 continue
             try:

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.evaluate import macro_key
 from trueground.metrics import METRICS, AnswerVerdict
-from trueground.reports import item_links
+from trueground.runs import RunFiles
 from trueground.stats import Paired, Sizes, sum_counts
 from trueground.studies.pairing import (
     SCORED,
@@ -206,7 +205,7 @@ def _as_whole_run(
     items: Mapping[str, MetricComparison], name: str, whole: RunDifference, n: int
 ) -> MetricComparison:
     """A number of the two runs as wholes: no test; what is told of items is that of the metric."""
-    metric = items[macro_key(name)]
+    metric = items[METRICS.macro_key(name)]
     result = metric.result.of_whole_runs(n, **whole._asdict())
     metric = dataclasses.replace(metric, result=result, sizes=None)
     if name in items:
@@ -228,8 +227,8 @@ def _largest_changes(
         )
     rows = np.unique(np.concatenate([part for parts in chosen for part in parts]))
     texts_a, texts_b = read_items(a.run, a.rows[rows]), read_items(b.run, b.rows[rows])
-    links_a = item_links(a.run.path, [item.on_page for item in texts_a.values()])
-    links_b = item_links(b.run.path, [item.on_page for item in texts_b.values()])
+    links_a = RunFiles(a.run.path).item_links([item.on_page for item in texts_a.values()])
+    links_b = RunFiles(b.run.path).item_links([item.on_page for item in texts_b.values()])
 
     def change(row: int, i: int) -> Change:
         in_a, in_b = texts_a[int(a.rows[row])], texts_b[int(b.rows[row])]
@@ -275,7 +274,7 @@ def _check_scored(
         if name not in left_out and name not in known:
             # A number of whole runs has the items of its metric; it may lack units although they
             # are scored.
-            i = metrics.index(name if name in metrics else macro_key(name))
+            i = metrics.index(name if name in metrics else METRICS.macro_key(name))
             counts = "; ".join(
                 f"{side.label}: "
                 + ", ".join(

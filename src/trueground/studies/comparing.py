@@ -186,7 +186,7 @@ def compare(
 
     import numpy as np
 
-    from trueground.reports import find_page
+    from trueground.files import OutputPath
     from trueground.studies.compare_pair import CompareOptions, adjust, compare_pair
     from trueground.studies.comparison_pages import COMPARISON_MARK, write_comparison
     from trueground.studies.finished import FinishedRun, with_questions
@@ -194,7 +194,7 @@ def compare(
     from trueground.studies.run_level import columns_for
 
     limits = parse_limits(fail_if_worse)
-    page_path = None if out is None else find_page(out, COMPARISON_MARK)
+    page_path = None if out is None else OutputPath(out).find_page(COMPARISON_MARK)
     declared_options(compare).check(
         {"resamples": resamples, "seed": seed, "level": level, "flips": flips, "power": power}
     )

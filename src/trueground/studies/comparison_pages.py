@@ -30,9 +30,8 @@ from trueground.reports import (
     Style,
     Table,
     Text,
-    way_to,
 )
-from trueground.runs import REPORT
+from trueground.runs import REPORT, RunFiles
 from trueground.studies.comparison_words import (
     OTHERS,
     changed_most,
@@ -79,7 +78,7 @@ def comparison_page(
         shows_all: Whether texts have all statistics and all items, too.
     """
     starts = {
-        run["label"]: None if folder is None else way_to(Path(run["path"]), folder)
+        run["label"]: None if folder is None else RunFiles(Path(run["path"])).link_from(folder)
         for run in comparison["runs"]
     }
     if places is not None:

@@ -58,7 +58,6 @@ def plan_labels(
     import numpy as np
 
     from trueground.errors import UsageError
-    from trueground.evaluate import LABEL_OF
     from trueground.files import OutputPath
     from trueground.metrics import METRICS
     from trueground.stats import LabelSample, mean, sum_counts
@@ -78,7 +77,7 @@ def plan_labels(
     edges = np.quantile(scores, np.arange(1, STRATA) / STRATA) if len(rows) else scores
     strata = np.unique(np.searchsorted(edges, scores), return_inverse=True)[1]
     declared = METRICS.of_key(key)
-    label = LABEL_OF.get(declared.family if declared else "", "faithful")
+    label = (declared.predicted_label if declared else None) or "faithful"
     shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
     counts, expected = LabelSample.allocate(shares, strata, half_width, level=level)
     plain = np.full(len(rows), mean(shares))
@@ -110,7 +109,6 @@ def plan_labels(
 def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     """The metric by whose scores is drawn. InputError, UsageError."""
     from trueground.errors import InputError, UsageError
-    from trueground.evaluate import predicted_label
     from trueground.metrics import METRICS
     from trueground.stats import LabelSample
 
@@ -123,7 +121,7 @@ def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     predicting = [
         key
         for key in run.signatures
-        if (metric := METRICS.of_key(key)) is not None and predicted_label(metric)
+        if (metric := METRICS.of_key(key)) is not None and metric.predicted_label
     ]
     named = [*run.metrics_named(wanted)] if wanted is not None else [*_METRICS, *predicting]
     found = next((key for key in named if key in predicting), None)
@@ -151,7 +149,7 @@ def _guess_shares(
     import numpy as np
 
     from trueground.errors import InputError
-    from trueground.evaluate import read_slice
+    from trueground.evaluate import LabelledSlice
     from trueground.judges import LabelledVerdicts
     from trueground.stats import combine, total
     from trueground.types import Answered
@@ -159,7 +157,7 @@ def _guess_shares(
     if labels:
         records = ([record] for record in run.iter_records(Answered))
         names = [run.path.name, *filter(None, [run.model])]
-        slice_ = read_slice(labels, labels_drawn, records, runs=names)
+        slice_ = LabelledSlice.read(labels, labels_drawn, records, runs=names)
         if label not in slice_.labels:
             raise InputError(
                 f"{', '.join(map(str, labels))}: no label {label!r}, which {key} predicts; found "

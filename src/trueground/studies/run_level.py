@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from trueground.components import ResultKey
 from trueground.errors import UsageError
-from trueground.evaluate import TOTAL_NAMES, Entries, RunLevel, macro_key
+from trueground.evaluate import RunLevel
 from trueground.metrics import METRICS, Spec
 from trueground.runs import MetricSummary
 from trueground.stats import Bootstrap, sum_counts, total as add_rows
@@ -45,7 +45,7 @@ def columns_for(names: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
     """The metrics of items, of those in `keys`, from which these numbers come."""
     columns: dict[str, None] = {}
     for name in names:
-        key = name if name in keys else macro_key(name)
+        key = name if name in keys else METRICS.macro_key(name)
         parts = (part for part in _parts(_run_level_spec(key)) if part in keys)
         columns |= dict.fromkeys((key, *parts))
     return tuple(columns)
@@ -87,7 +87,7 @@ def compare_whole_runs(
     )
     differences = {}
     for name in run_level.keys:
-        key = macro_key(name)
+        key = METRICS.macro_key(name)
         parts = _parts(_run_level_spec(key))
         if name == key and not parts:
             continue  # a mean over items
@@ -123,9 +123,9 @@ def _compute(
     """Each number of one run, and what it is in each resample, shape (resamples,)."""
     columns = []
     for key in keys:
-        totals = [i for i, name in enumerate(TOTAL_NAMES) if key.endswith(name)]
+        totals = [i for i, name in enumerate(RunLevel.TOTAL_NAMES) if key.endswith(name)]
         if totals:
-            i = metrics.index(key.removesuffix(TOTAL_NAMES[totals[0]]))
+            i = metrics.index(key.removesuffix(RunLevel.TOTAL_NAMES[totals[0]]))
             columns.append(np.nan_to_num(scores.counts[:, i, totals[0]]))
         else:
             columns.append(scores.values[:, metrics.index(key)])
@@ -133,7 +133,7 @@ def _compute(
     drawn = bootstrap.means(table, clusters)
     known = ~np.isnan(table)
     sums, scored = add_rows(np.where(known, table, 0.0), axis=0), sum_counts(known, axis=0)
-    entries: Entries = {
+    entries = {
         key: MetricSummary(
             float(total / n) if n else None, bootstrap.interval(means), bootstrap.level
         )
@@ -161,4 +161,4 @@ def _parts(spec: Spec | None) -> list[str]:
     """The keys of the two metrics of which this one is the harmonic mean."""
     if spec is None or not spec.metric.aggregation.harmonic:
         return []
-    return [s.key for s in RunLevel([spec]).hidden if not s.key.endswith(TOTAL_NAMES)]
+    return [s.key for s in RunLevel([spec]).hidden if not s.key.endswith(RunLevel.TOTAL_NAMES)]

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from trueground.reports import (
-    DATASET,
-    REPEAT,
     Block,
     Head,
     Page,
@@ -19,7 +17,8 @@ from trueground.reports import (
     format_spread,
     notices,
 )
-from trueground.runs import REPORT
+from trueground.runs import REPORT, Summary
+from trueground.studies.leaderboard.runs import DATASET
 from trueground.studies.prompts_page import prompts_section
 from trueground.text import NO_VALUE, number, one_line
 
@@ -30,7 +29,7 @@ Finished = tuple[str, Mapping[str, Any], Mapping[str, Any], Path]
 
 def sweep_page(runs: Sequence[Finished], prompts: Sequence[Mapping[str, Any]] = ()) -> Page:
     """Return a row for each run, with the score by which models are ranked."""
-    has_repeats = any(summary["averages"].get(REPEAT) for _, summary, _, _ in runs)
+    has_repeats = any(summary["averages"].get(Summary.REPEAT_FIELD) for _, summary, _, _ in runs)
     columns = [Head("model"), Head("task"), Head("score", "number"), Head("95% interval", "number")]
     if has_repeats:
         columns.append(Head("± sd over repeats", "number"))
@@ -50,7 +49,7 @@ def sweep_page(runs: Sequence[Finished], prompts: Sequence[Mapping[str, Any]] = 
         )
         row.cells.append(f"{number(ci[0])} … {number(ci[1])}" if ci else NO_VALUE)
         if has_repeats:
-            spread = averages.get(REPEAT, {}).get(key)
+            spread = averages.get(Summary.REPEAT_FIELD, {}).get(key)
             row.cells.append(format_spread(spread) if spread else NO_VALUE)
         row.cells += [summary["metrics"][key]["scored"], summary["n"], key]
         rows.append(row)

@@ -33,8 +33,8 @@ from trueground.text.triples import (
     ClosingBrackets,
     FlatText,
     GraphProperty,
+    GraphTriple,
     KnownGraphs,
-    plain_property,
 )
 from trueground.types import Graph
 
@@ -98,7 +98,7 @@ class _Part:
     @builtins.property
     def entity_name(self) -> str:
         """The name that the part gives an entity."""
-        is_name = plain_property(self.property).casefold() == "name"
+        is_name = GraphTriple.plain_property(self.property).casefold() == "name"
         return self.name or (self.value if is_name else "")
 
 

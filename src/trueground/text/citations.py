@@ -15,6 +15,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from trueground.text.brackets import triple_brackets
 from trueground.text.sentences import split_sentences
@@ -53,16 +54,46 @@ class Sentence:
     passages: tuple[int, ...] = ()
 
 
-def read_triples(response: str, graphs: Sequence[Graph]) -> tuple[Sentence, ...]:
-    """The sentences with the triples that they cite, read against what the graphs have."""
-    text = unicodedata.normalize("NFC", response)
-    return _split(text, triple_brackets(text, graphs))
+@dataclass(frozen=True)
+class CitedText:
+    """A text that cites in brackets: triples of knowledge graphs, or passages by their numbers.
 
+    Attributes:
+        text: The text, such as an answer. All offsets are those after Unicode NFC.
+        graphs: The graphs that it was given. Triples are read against what they have.
+    """
 
-def read_numbers(response: str) -> tuple[Sentence, ...]:
-    """The sentences with the numbers of passages that they cite."""
-    text = unicodedata.normalize("NFC", response)
-    return _split(text, number_brackets(text))
+    text: str
+    graphs: Sequence[Graph] = ()
+
+    def triple_sentences(self) -> tuple[Sentence, ...]:
+        """Return the sentences with the triples that they cite."""
+        return _split(self._composed, triple_brackets(self._composed, self.graphs))
+
+    def numbered_sentences(self) -> tuple[Sentence, ...]:
+        """Return the sentences with the numbers of passages that they cite."""
+        return _split(self._composed, number_brackets(self._composed))
+
+    def without_triples(self) -> str:
+        """Return the text without the brackets that cite triples, and without [NA]."""
+        return _remove(self._composed, triple_brackets(self._composed, self.graphs))
+
+    def without_citations(self) -> str:
+        """Return the text without what it cites: triples, [NA] and numbers of passages."""
+        triples = triple_brackets(self._composed, self.graphs)
+        ends = iter(triples)
+        inside = next(ends, None)
+        brackets = list(triples)
+        for bracket in number_brackets(self._composed):
+            while inside is not None and inside.end <= bracket.start:
+                inside = next(ends, None)
+            if inside is None or bracket.end <= inside.start:
+                brackets.append(bracket)
+        return _remove(self._composed, sorted(brackets, key=lambda b: b.start))
+
+    @cached_property
+    def _composed(self) -> str:
+        return unicodedata.normalize("NFC", self.text)
 
 
 def number_brackets(text: str) -> list[Bracket]:
@@ -86,23 +117,8 @@ def number_brackets(text: str) -> list[Bracket]:
     return brackets
 
 
-def remove_citations(response: str, graphs: Sequence[Graph] = ()) -> str:
-    """The response without what it cites: triples, [NA] and numbers of passages."""
-    text = unicodedata.normalize("NFC", response)
-    triples = triple_brackets(text, graphs)
-    ends = iter(triples)
-    inside = next(ends, None)
-    brackets = list(triples)
-    for bracket in number_brackets(text):
-        while inside is not None and inside.end <= bracket.start:
-            inside = next(ends, None)
-        if inside is None or bracket.end <= inside.start:
-            brackets.append(bracket)
-    return remove_brackets(text, sorted(brackets, key=lambda b: b.start))
-
-
-def remove_brackets(text: str, brackets: Sequence[Bracket]) -> str:
-    """The text with these brackets taken out, and the spaces that stood before them."""
+def _remove(text: str, brackets: Sequence[Bracket]) -> str:
+    """The text with these brackets taken out, and the spaces before them."""
     return _BareText(text, brackets).text.strip()
 
 

@@ -13,12 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from trueground.types import Graph
 
 T = TypeVar("T")
-Key = tuple[str, str, str]
 _COLON = re.compile(r" ?: ?")
 _NAME = re.compile(r"name ?: ?", re.IGNORECASE)
 
@@ -28,60 +27,68 @@ def plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def plain_property(name: str) -> str:
-    """The same for a property's name, in which `_` is a space."""
-    return plain(name.replace("_", " "))
+class GraphTriple(NamedTuple):
+    """A triple of a knowledge graph: the id of an entity, a property and a value."""
+
+    qid: str
+    property: str
+    value: str
+
+    @classmethod
+    def of(cls, qid: str, name: str, value: Any) -> GraphTriple:
+        """Return the triple of a value as it is in a graph: a text, a number or a bool."""
+        return cls(qid, name, _format_value(value))
+
+    @classmethod
+    def of_graph(cls, graph: Graph) -> Iterator[GraphTriple]:
+        """Yield the triples of a graph, each value by itself, `name` among them.
+
+        Empty values are no triples. The id is "" if the graph has none.
+        """
+        qid = str(graph.get("qid", ""))
+        for name, value in pairs_of(graph):
+            yield cls(qid, name, value)
+
+    @classmethod
+    def keys_of(cls, graphs: Iterable[Graph]) -> frozenset[GraphTriple]:
+        """Return the keys of all triples of the graphs."""
+        return frozenset(triple.key for graph in graphs for triple in cls.of_graph(graph))
+
+    @staticmethod
+    def plain_property(name: str) -> str:
+        """Return a property's name in plain form, in which `_` is a space."""
+        return plain(name.replace("_", " "))
+
+    @builtins.property
+    def key(self) -> GraphTriple:
+        """The triple in plain form. Triples are equal if their keys are."""
+        return GraphTriple(plain(self.qid), self.plain_property(self.property), plain(self.value))
+
+    @builtins.property
+    def statement(self) -> str:
+        """The triple as a statement, `property: value` (Li et al. 2024, section 4.3)."""
+        return f"{self.plain_property(self.property)}: {plain(self.value)}"
+
+    @builtins.property
+    def citation(self) -> str:
+        """The bracket that cites the triple: `[qid, property: value]`."""
+        return f"[{self.qid}, {self.property}: {self.value}]"
 
 
-def hypothesis(name: str, value: str) -> str:
-    """Return a triple as a statement, `property: value` (Li et al. 2024, section 4.3)."""
-    return f"{plain_property(name)}: {plain(value)}"
-
-
-def triple_key(triple: Sequence[str]) -> Key:
-    """Triples are equal where their keys are."""
-    qid, name, value = triple
-    return plain(qid), plain_property(name), plain(value)
-
-
-def format_value(value: Any) -> str:
-    """A value of a graph as it stands in a citation."""
+def _format_value(value: Any) -> str:
+    """A value of a graph as it is in a citation."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def pairs_of(graph: Graph) -> Iterator[tuple[str, str]]:
-    """Property and value, each value by itself, `name` among them; empty values are no triples."""
+    """Property and value of each triple of a graph; see `GraphTriple.of_graph`."""
     for name, value in graph.items():
         if name == "qid":
             continue
         for one in value if isinstance(value, list) else [value]:
-            text = "" if one is None else format_value(one)
+            text = "" if one is None else _format_value(one)
             if text.strip():
                 yield name, text
-
-
-def keys_of(graphs: Iterable[Graph]) -> frozenset[Key]:
-    """The triples of the graphs."""
-    return frozenset(
-        triple_key((str(graph["qid"]), name, value))
-        for graph in graphs
-        for name, value in pairs_of(graph)
-    )
-
-
-def ids_by_name(graphs: Iterable[Graph]) -> dict[str, set[str]]:
-    """The ids of the graphs under their names, in which large and small letters are the same."""
-    ids: dict[str, set[str]] = {}
-    for graph in graphs:
-        for name, value in pairs_of(graph):
-            if name == "name":
-                ids.setdefault(plain(value).casefold(), set()).add(plain(str(graph["qid"])))
-    return ids
-
-
-def format_citation(qid: str, pairs: Iterable[tuple[str, str]]) -> str:
-    """`[qid, property: value, property: value]`."""
-    return f"[{', '.join([qid, *(f'{name}: {value}' for name, value in pairs)])}]"
 
 
 def format_graph(graph: Graph) -> str:
@@ -150,10 +157,10 @@ class GraphFacts:
         self._spellings: TextIndex[list[GraphProperty]] = TextIndex()
         self._plain: dict[str, str] = {}
         for name, each in self._properties.items():
-            self._plain.setdefault(plain_property(name), name)
+            self._plain.setdefault(GraphTriple.plain_property(name), name)
             # As it is written, where runs of spaces and "_" are kept, and in plain form.
             seen = flatten(plain(name))
-            for spelling in {seen.replace("_", " "), plain_property(seen)} - {""}:
+            for spelling in {seen.replace("_", " "), GraphTriple.plain_property(seen)} - {""}:
                 self._spellings.add(spelling, []).append(each)
 
     def properties_at(self, text: str, view: str, place: int) -> list[tuple[GraphProperty, int]]:
@@ -179,7 +186,7 @@ class GraphFacts:
 
     def spelling(self, name: str) -> str | None:
         """The property as the graphs spell it, None where they have none of that name."""
-        return self._plain.get(plain_property(name))
+        return self._plain.get(GraphTriple.plain_property(name))
 
 
 class KnownGraphs:
@@ -213,7 +220,7 @@ class KnownGraphs:
 
     def has_property(self, name: str) -> bool:
         """Whether some graph has it, in large or small letters."""
-        return plain_property(name).casefold() in self._properties
+        return GraphTriple.plain_property(name).casefold() in self._properties
 
     def facts(self, qid: str) -> GraphFacts:
         """What the graphs of this id have; nothing where there are none."""
@@ -227,8 +234,9 @@ class KnownGraphs:
         return GraphFacts(self._every)
 
     @cached_property
-    def _names(self) -> dict[str, set[str]]:
-        return ids_by_name(self._every)
+    def _names(self) -> frozenset[str]:
+        triples = (triple for graph in self._every for triple in GraphTriple.of_graph(graph))
+        return frozenset(plain(t.value).casefold() for t in triples if t.property == "name")
 
     @cached_property
     def _name_words(self) -> frozenset[str]:
@@ -238,7 +246,7 @@ class KnownGraphs:
     def _properties(self) -> frozenset[str]:
         # Those without a value too: they are shown.
         names = (name for graph in self._every for name in graph if name != "qid")
-        return frozenset(plain_property(name).casefold() for name in names)
+        return frozenset(GraphTriple.plain_property(name).casefold() for name in names)
 
 
 _RUNS = re.compile(r"\s+|(?<!\\)\\+(?=[\[\]])")
@@ -260,6 +268,11 @@ class Citation:
     start: int
     end: int
     name: str = ""
+
+    @builtins.property
+    def triple(self) -> GraphTriple:
+        """What is cited."""
+        return GraphTriple(self.qid, self.property, self.value)
 
     @builtins.property
     def complete(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -111,45 +111,54 @@ def _looks(spelling: str) -> tuple[str, str, bool, bool, bool, bool]:
     lower = spelling.lower().replace("’", "'")
     name = spelling[0].isupper()
     value = spelling[0].isdigit() or (name and lower in _MONTHS)
-    doubt = not name and among(lower, "hedge|report")
-    verb = not name and is_finite(lower)
+    doubt = not name and WORD_LISTS.among(lower, "hedge|report")
+    verb = not name and WORD_LISTS.is_finite(lower)
     return lower, spelling, name, value, verb, doubt
 
 
-def among(word: str, names: str) -> bool:
-    """Whether a lower-case word is in the list `names` of words.txt, or in one of A|B."""
-    return word in _list(names)
+class WordLists:
+    """The lists of words in words.txt, by which lower-case words are told apart."""
 
+    def __init__(self) -> None:
+        self._joined: dict[str, frozenset[str]] = {}
 
-@cache
-def _list(names: str) -> frozenset[str]:
-    return frozenset[str]().union(*(_lists()[name] for name in names.split("|")))
+    def among(self, word: str, names: str) -> bool:
+        """Return whether a word is in a list.
 
+        Args:
+            word: The word.
+            names: The list, such as "pronoun", or several lists as "A|B".
+        """
+        words = self._joined.get(names)
+        if words is None:
+            words = frozenset[str]().union(*(self._lists[name] for name in names.split("|")))
+            self._joined[names] = words
+        return word in words
 
-def is_adverb(word: str) -> bool:
-    """Whether a lower-case word looks like an adverb."""
-    if among(word, "adverb"):
-        return True
-    return len(word) > 4 and word.endswith("ly") and not among(word, "no adverb")
+    def is_adverb(self, word: str) -> bool:
+        """Return whether a word looks like an adverb."""
+        if self.among(word, "adverb"):
+            return True
+        return len(word) > 4 and word.endswith("ly") and not self.among(word, "no adverb")
 
+    def is_finite(self, word: str) -> bool:
+        """Return whether a word looks like a finite verb form."""
+        if self.among(word, "finite"):
+            return True
+        return len(word) > 3 and word.endswith("ed") and not self.among(word, "not past")
 
-@lru_cache(maxsize=100_000)
-def is_finite(word: str) -> bool:
-    """Whether the lower-case `word` looks like a finite verb form."""
-    if among(word, "finite"):
-        return True
-    return len(word) > 3 and word.endswith("ed") and not among(word, "not past")
-
-
-@cache
-def _lists() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for line in _read_word_lists():
-        name, _, words = line.partition(":")
-        found.setdefault(name, set()).update(words.split())
-    return {name: frozenset(words) for name, words in found.items()}
+    @cached_property
+    def _lists(self) -> dict[str, frozenset[str]]:
+        lists: dict[str, set[str]] = {}
+        for line in _read_word_lists():
+            name, _, words = line.partition(":")
+            lists.setdefault(name, set()).update(words.split())
+        return {name: frozenset(words) for name, words in lists.items()}
 
 
 def _read_word_lists() -> list[str]:
     source = (files("trueground.text") / "data" / "words.txt").read_text(encoding="utf-8")
     return [line for line in source.splitlines() if line.strip() and not line.startswith("#")]
+
+
+WORD_LISTS = WordLists()

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, UsageError
 from trueground.metrics import AnswerVerdict
 from trueground.records import guard
-from trueground.reports import STATUS_NAMES, detail, first_judge, list_words
+from trueground.reports import AnswerList
 from trueground.runs import Item, Manifest, RunFiles, TooDeepError, headline_metric
-from trueground.types import Answered, ReasonKind
+from trueground.types import Answered, ReasonKind, Status
 from trueground.view.segments import find_rows
 from trueground.view.stored import (
     MOST_VALUES,
@@ -44,6 +44,7 @@ _ORDERS = 6
 _LISTS = 4
 _WORDS = 16
 _KINDS = [kind.value for kind in ReasonKind]
+_STATUSES = [status.value for status in Status]
 _T = TypeVar("_T")
 
 
@@ -95,7 +96,7 @@ class RunIndex:
     def __init__(self, run: Path, state: IndexState, manifest: Manifest) -> None:
         self.run, self.state = run, state
         self.headline = headline_metric(state.metrics)
-        self._judge = first_judge(manifest.raw)
+        self._list = AnswerList.of(state.metrics, self.headline, manifest.raw)
         self._files = RunFiles(run)
         self._folder = index_folder(run) / state.generation
         lock = threading.RLock()
@@ -113,7 +114,7 @@ class RunIndex:
             if len(values) <= MOST_VALUES
         ]
         return {
-            **list_words(state.metrics, self.headline),
+            **self._list.about(),
             "judged": state.verdicts,
             "fields": fields,
             "kindsThere": [name for k, name in enumerate(_KINDS) if state.kinds >> k & 1],
@@ -159,7 +160,7 @@ class RunIndex:
             bit = 1 << _place(_KINDS, query.kind, "kind")
             yield (self._column("kinds") & bit) != 0
         if query.status:
-            code = _place(STATUS_NAMES, query.status, "status")
+            code = _place(_STATUSES, query.status, "status")
             at = _place(self.state.metrics, metric or "", "metric")
             yield self._column(f"status-{at}") == code
         low, high = _bound(query.low), _bound(query.high)
@@ -283,7 +284,7 @@ class RunIndex:
         """What the viewer shows of one opened answer beyond the list. Raises InputError."""
         item = self._item(row, name)
         record = self._record(row) if self.state.has_records else None
-        return detail(item, record if record and record.id == name else None, self._judge)
+        return self._list.detail(item, record if record and record.id == name else None)
 
     def _item(self, row: int, name: str) -> Item:
         """The line of items.jsonl as a whole. Raises InputError."""

@@ -19,18 +19,11 @@ import zstandard
 from numpy.typing import NDArray
 
 from trueground.errors import OutputError
-from trueground.files import FolderLock, write_atomically
+from trueground.files import FolderLock, OutputPath
 from trueground.records import UNREADABLE, field_text
-from trueground.reports import (
-    STATUS_NAMES,
-    claims_of,
-    cut_text,
-    make_listed,
-    short_numbers,
-    shown_answer,
-)
+from trueground.reports import ListedAnswer
 from trueground.runs import ClaimEvidence, ItemParts, RecordLines, RunFiles, read_frames
-from trueground.types import Failure, Record
+from trueground.types import Failure, Record, Status
 from trueground.view.segments import SegmentWriter
 from trueground.view.stored import (
     KEY_BYTES,
@@ -59,7 +52,8 @@ CHUNK = 10_000  # rows that are added at a time
 BLOCK = 32  # rows that are packed together
 SHOWN = 1_000  # characters of a question, and of an answer, that are listed and searched
 ORDERED = 50_000  # rows from which on the slow orders are kept
-_CODES = {name: code for code, name in enumerate(STATUS_NAMES)}
+_CODES = {status.value: code for code, status in enumerate(Status)}
+_LARGEST = float(np.finfo(np.float32).max)  # larger scores are kept as this
 Told = Callable[[int, int], None]
 _decode_checked = msgspec.json.Decoder(ClaimEvidence).decode
 _decode_words = msgspec.json.Decoder(dict[str, str]).decode
@@ -140,6 +134,10 @@ def _grow(run: Path, folder: Path, told: Told) -> IndexState:
 def _goes_on(run: Path) -> bool:
     manifest = find_manifest(run)
     return manifest is not None and manifest.status == "running"
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= SHOWN else text[:SHOWN] + "…"
 
 
 # ---- writing ----
@@ -258,14 +256,7 @@ class _Writer:
         keys, hashes, verdicts, kinds = [], [], [], []
         encode = msgspec.json.Encoder().encode
         for place, (item, _, record, _, _) in enumerate(rows):
-            answer = None if record is None else shown_answer(record.response, record.failure)
-            listed = make_listed(
-                item.id,
-                cut_text(record.question, SHOWN) if record else None,
-                cut_text(answer, SHOWN),
-                item.verdict,
-                claims_of(item.evidence, state.verdict, _decode_checked),
-            )
+            listed = ListedAnswer.of(item, record, state.verdict, _decode_checked, max_chars=SHOWN)
             question, response = listed.question, listed.response
             words.add(f"{listed.id}\n{question or ''}\n{response or ''}")
             verdicts.append(NO_CODE if listed.verdict is None else listed.verdict)
@@ -332,7 +323,9 @@ class _Writer:
         with np.errstate(invalid="ignore"):
             whole = ((values == np.floor(values)) | np.isnan(values)).all(axis=0).tolist()
         for k in range(len(names)):
-            self._append(f"score-{k}", short_numbers(values[:, k]).tobytes())
+            self._append(
+                f"score-{k}", values[:, k].clip(-_LARGEST, _LARGEST).astype(np.float32).tobytes()
+            )
             state.whole[k] = state.whole[k] and whole[k]
         with np.errstate(over="ignore"):
             rounded = values.round(6)
@@ -369,10 +362,10 @@ class _Writer:
             for value in dict.fromkeys(texts):
                 if value not in codes and len(values) <= MOST_VALUES:
                     codes[value] = len(values)
-                    values.append("(none)" if value is None else cut_text(value, SHOWN) or "")
+                    values.append("(none)" if value is None else _shorten(value))
             column = np.array([codes.get(text, OTHER) for text in texts], np.uint16)
             self._append(f"by-{k}", column.tobytes())
-            found.append([cut_text(text, SHOWN) for text in texts])
+            found.append([None if text is None else _shorten(text) for text in texts])
         return found
 
     def _add_rows(self, rows: list[bytes]) -> None:
@@ -400,7 +393,7 @@ def _write_orders(folder: Path, state: IndexState) -> None:
         return read_column(folder / state.generation, name, state.count)
 
     for name, order in (("worst", worst_first(state, column)), ("id", by_id(column))):
-        with write_atomically(folder / state.generation / f"order-{name}") as out:
+        with OutputPath(folder / state.generation / f"order-{name}").write_atomically() as out:
             out.write(order.tobytes())
     state.ordered = state.count
     save_state(folder, state)

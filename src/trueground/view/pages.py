@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, WriteError
-from trueground.execution import start_module_async
+from trueground.execution import ChildProcess
 from trueground.files import OutputPath
 from trueground.reports import Page, Pair, write_run_page
 from trueground.view.runs import MARK, FoundRun, RunFolders, list_page, readable
@@ -32,7 +32,7 @@ INDEX, LEADERBOARD = "index.html", "leaderboard.html"
 
 async def work(task: str, *words: str, told: Callable[[int, int], None] | None = None) -> Any:
     """Do a task in another process and give its result. Raises TruegroundError with its words."""
-    process = await start_module_async(__name__, task, *words)
+    process = await ChildProcess.start_async(__name__, task, *words)
     assert process.stdout is not None
     assert process.stderr is not None
     last: dict[str, Any] = {}

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, TruegroundError, WriteError
-from trueground.files import FolderLock, home, write_atomically
+from trueground.files import FolderLock, OutputPath, home
 from trueground.metrics import METRICS, AnswerVerdict
 from trueground.net import CacheStats
 from trueground.reports import ListedAnswer
@@ -161,7 +161,7 @@ def still_holds(state: IndexState, run: Path) -> bool:
 
 def save_state(folder: Path, state: IndexState) -> None:
     """Write how far the index in this folder holds."""
-    with write_atomically(folder / "state.json") as out:
+    with OutputPath(folder / "state.json").write_atomically() as out:
         out.write(msgspec.json.encode(state))
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from aiohttp import web
 
 from trueground.errors import TruegroundError
-from trueground.reports import Page, Pair, gap_notices, run_page, unfinished_run_page, viewer_assets
+from trueground.reports import Page, Pair, run_page, unfinished_run_page, viewer_assets
 from trueground.runs import REPORT, RunFiles
 from trueground.view.access import LinkAccess
 from trueground.view.browser import html_document
@@ -255,7 +255,7 @@ class ViewServer:
             words.append(opened.problem)
         if opened.state and not opened.is_busy:
             n = run.summary.n if run.summary else None
-            words += gap_notices(opened.state.gaps, opened.state.count, n)
+            words += opened.state.gaps.notices(opened.state.count, n)
         told: dict[str, Any] = {
             "version": f"{page_version}/{opened.rows_version}",
             "going": 1000 * going,

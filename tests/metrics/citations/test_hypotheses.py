@@ -6,7 +6,7 @@ import pytest
 from tests.metrics.citations.entailment_pairs import PAIRS
 
 from trueground.judges.lexical import LexicalJudge
-from trueground.text.triples import hypothesis
+from trueground.text.triples import GraphTriple
 from trueground.wings.papers.kalma.entailment import entailment_request, find_value
 
 # Known mistakes of the lexical judge: two places in one sentence, dates of a life in brackets,
@@ -27,7 +27,7 @@ MISJUDGED = {
 
 
 def test_the_statement() -> None:
-    assert hypothesis("date_of  birth", " 1801 ") == "date of birth: 1801"
+    assert GraphTriple("", "date_of  birth", " 1801 ").statement == "date of birth: 1801"
     asked = entailment_request("She came.", "place_of_birth", "Siena")
     assert (asked.claim, asked.texts, asked.asked) == (
         "place of birth: Siena",

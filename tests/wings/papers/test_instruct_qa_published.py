@@ -9,11 +9,13 @@ from importlib.resources import files
 
 import pytest
 
-from trueground.benchmarks.publications import PublishedTable, published
+from trueground.benchmarks.base import get_benchmark
+from trueground.benchmarks.publications import PublishedTable
 from trueground.metrics.registry import METRICS
 from trueground.studies.leaderboard.model_info import find_model
 
-TABLES: dict[str, PublishedTable] = {table.id: table for table in published("instruct-qa")}
+PUBLISHED = get_benchmark("instruct-qa").published
+TABLES: dict[str, PublishedTable] = {table.id: table for table in PUBLISHED}
 TASKS = ("nq", "hotpotqa", "topiocqa")
 RIGHT, WRONG = 961, 239
 WITH_PASSAGE = "k_precision(abstention_passage=true)"

@@ -11,8 +11,8 @@ from tests.wings.papers.kalma_files import IVAR, ORLA, write
 
 from trueground.benchmarks.base import Sources
 from trueground.errors import InputError, UsageError
-from trueground.text.citations import read_triples
-from trueground.text.triples import keys_of, triple_key
+from trueground.text.citations import CitedText
+from trueground.text.triples import GraphTriple
 from trueground.wings.papers.kalma import KalmaOptions, source
 
 
@@ -23,14 +23,14 @@ def make_prompt(path: Path | None, demonstration: str | None) -> source.KalmaPro
 def test_our_demonstration_cites_rightly_by_our_own_parser() -> None:
     shown = make_prompt(None, None).demonstration
     assert shown is not None
-    sentences = read_triples(shown.answer, shown.knowledge)
+    sentences = CitedText(shown.answer, shown.knowledge).triple_sentences()
     cited = [citation for sentence in sentences for citation in sentence.citations]
-    keys = keys_of(shown.knowledge)
+    keys = GraphTriple.keys_of(shown.knowledge)
     assert len(cited) == 7
     assert len({citation.qid for citation in cited}) == 2
     for citation in cited:
         assert citation.complete
-        assert triple_key((citation.qid, citation.property, citation.value)) in keys
+        assert citation.triple.key in keys
     assert any("," in citation.value and ":" in citation.value for citation in cited)
     # As in Table 13, [NA] stands beside a citation, and in a sentence by itself.
     told = [(sentence.missing, bool(sentence.citations)) for sentence in sentences]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.benchmarks.publications import PublishedScore, PublishedTable, published
-from trueground.evaluate.plan import macro_key
+from trueground.benchmarks.base import get_benchmark
+from trueground.benchmarks.publications import PublishedScore, PublishedTable
 from trueground.metrics.registry import METRICS
 from trueground.studies.leaderboard.model_info import find_model
 from trueground.wings.papers.kalma import BENCHMARK
 
-TABLES: dict[str, PublishedTable] = {table.id: table for table in published("kalma")}
+PUBLISHED = get_benchmark("kalma").published
+TABLES: dict[str, PublishedTable] = {table.id: table for table in PUBLISHED}
 Place = tuple[str, str, str]
 CHATGPT = "gpt-3.5-turbo"
 
@@ -41,7 +42,9 @@ def test_every_table_is_there() -> None:
             assert (1 if rated else 0) < score.value <= (5 if rated else 1)
             assert score.task in ("specific", "general")
             assert set(score.options) <= names
-            assert METRICS.parse(macro_key(score.metric)).key == macro_key(score.metric)
+            assert METRICS.parse(METRICS.macro_key(score.metric)).key == METRICS.macro_key(
+                score.metric
+            )
             info = find_model(score.model)
             assert info is not None
             assert info.name == score.model

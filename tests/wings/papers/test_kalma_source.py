@@ -22,7 +22,7 @@ from tests.wings.papers.kalma_files import (
 from trueground.benchmarks.data import fetch_data
 from trueground.benchmarks.datasets import get_dataset
 from trueground.errors import InputError, UsageError
-from trueground.text.triples import keys_of, plain_property, triple_key
+from trueground.text.triples import GraphTriple
 from trueground.wings.papers.kalma.source import (
     TRIVIAL,
     draw_sets,
@@ -109,8 +109,10 @@ def test_drawn_sets_grow_and_leave_trivia_out(data: Path) -> None:
             if one is None:
                 continue
             assert one == (all_ or ())[:size]
-            assert {triple_key(triple) for triple in one} <= keys_of(entry.graphs or ())
-            assert not {plain_property(triple[1]) for triple in one} & TRIVIAL
+            assert {GraphTriple(*triple).key for triple in one} <= GraphTriple.keys_of(
+                entry.graphs or ()
+            )
+            assert not {GraphTriple.plain_property(triple[1]) for triple in one} & TRIVIAL
     assert sorted(sets[50][0] or ()) == sorted(
         [
             ["Q101", "place of birth", "Tarnby"],

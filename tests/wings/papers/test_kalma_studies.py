@@ -8,7 +8,7 @@ import pytest
 from tests.wings.papers.kalma_files import EDDA, IVAR, MINIMUM, ORLA, PIM
 
 from trueground.errors import InputError
-from trueground.text.triples import keys_of, triple_key
+from trueground.text.triples import GraphTriple
 from trueground.types import Graph, Triple
 from trueground.wings.papers.kalma.graphs import gold_graphs, remove_pieces, replace_graphs
 from trueground.wings.papers.kalma.source import GraphQuestion
@@ -24,13 +24,13 @@ def entry(number: int, graphs: list[Graph], minimum: list[Triple] | None = None)
 def test_pieces_go_in_the_order_of_the_set_and_only_those_that_are_there() -> None:
     graphs = [ORLA, IVAR]
     before = copy.deepcopy(graphs)
-    there = keys_of(graphs)
+    there = GraphTriple.keys_of(graphs)
     last: list[Triple] = []
     for number in range(6):
         left, removed = remove_pieces(graphs, SET, number)
         assert removed == [SET[0], SET[2], SET[3]][:number]
         assert removed[: len(last)] == last
-        assert keys_of(left) == there - {triple_key(triple) for triple in removed}
+        assert GraphTriple.keys_of(left) == there - {GraphTriple(*triple).key for triple in removed}
         last = removed
     assert graphs == before
 
@@ -40,7 +40,7 @@ def test_pieces_of_the_first_round_stay() -> None:
     for number in range(4):
         left, removed = remove_pieces(graphs, SET, number, [SET[0], SET[1]])
         assert removed == [SET[2], SET[3]][:number]
-        assert triple_key(SET[0]) in keys_of(left)
+        assert GraphTriple(*SET[0]).key in GraphTriple.keys_of(left)
     assert remove_pieces(graphs, SET, 3, SET) == (graphs, [])
 
 

@@ -7,10 +7,12 @@ from importlib.resources import files
 
 import pytest
 
-from trueground.benchmarks.publications import PublishedTable, published
+from trueground.benchmarks.base import get_benchmark
+from trueground.benchmarks.publications import PublishedTable
 from trueground.studies.leaderboard.model_info import find_model
 
-TABLES: dict[str, PublishedTable] = {table.id: table for table in published("truly-ground")}
+PUBLISHED = get_benchmark("truly-ground").published
+TABLES: dict[str, PublishedTable] = {table.id: table for table in PUBLISHED}
 TASKS = {"8": "original-gold", "9": "conflict-gold", "10": "original-dist", "11": "conflict-dist"}
 VERSIONS = ("original-gold", "original-dist", "conflict-gold", "conflict-dist")
 F1 = "grounding_f1(scope=gold,variant=reference-code,abstain=as_is)"

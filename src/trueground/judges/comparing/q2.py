@@ -21,7 +21,7 @@ from trueground.errors import UsageError
 from trueground.judges.comparing import Comparer
 from trueground.judges.encoder import OnEncoder
 from trueground.judges.windows import cut
-from trueground.text import View, Word, among, is_adverb, is_finite, split_sentences
+from trueground.text import WORD_LISTS, View, Word, split_sentences
 from trueground.types import Comparison, ComparisonRequest, Status
 
 MODELS = {
@@ -195,7 +195,11 @@ def candidates(response: str) -> list[str]:
         named += [view.of(*span).strip() for span in names]
         for span in _phrases(view.words):
             # More than a determiner beside the words that are candidates already.
-            words = (at for at in range(*span) if not among(view.words[at].lower, "determiner"))
+            words = (
+                at
+                for at in range(*span)
+                if not WORD_LISTS.among(view.words[at].lower, "determiner")
+            )
             if not inside.issuperset(words):
                 nouns.append(view.of(*span).strip())
     unique: dict[str, str] = {}
@@ -232,7 +236,7 @@ def _is_named(words: Sequence[Word], at: int) -> bool:
     word = words[at]
     if not word.name or word.value:
         return word.value
-    opens = at == 0 and (is_finite(word.lower) or is_adverb(word.lower))
+    opens = at == 0 and (WORD_LISTS.is_finite(word.lower) or WORD_LISTS.is_adverb(word.lower))
     return not (opens or _is_small(word.lower))
 
 
@@ -245,15 +249,17 @@ def _phrases(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
         last = at + 1
         while last < len(words) and _is_nominal(words[last]) and not words[last].gap:
             last += 1
-        before = at and not words[at].gap and among(words[at - 1].lower, "determiner")
+        before = at and not words[at].gap and WORD_LISTS.among(words[at - 1].lower, "determiner")
         yield at - 1 if before else at, last
 
 
 def _is_nominal(word: Word) -> bool:
     if word.name or word.value:
         return not _is_small(word.lower)
-    return not (_is_small(word.lower) or word.verb or word.doubt or is_adverb(word.lower))
+    return not (
+        _is_small(word.lower) or word.verb or word.doubt or WORD_LISTS.is_adverb(word.lower)
+    )
 
 
 def _is_small(word: str) -> bool:
-    return among(word, "determiner|preposition|pronoun|stop|auxiliary|object|joint")
+    return WORD_LISTS.among(word, "determiner|preposition|pronoun|stop|auxiliary|object|joint")

@@ -28,7 +28,7 @@ from trueground.judges.lexical.lexicon import (
 from trueground.judges.lexical.reasons import Reason, contradicts, differs
 from trueground.judges.lexical.texts import PartWords, SentenceView, TextView
 from trueground.judges.lexical.values import Value, same_kind
-from trueground.text import is_finite
+from trueground.text import WORD_LISTS
 from trueground.types import ReasonKind
 
 _SAID = 0.5  # share of the claim's telling words that the sentence must have in their order
@@ -413,7 +413,7 @@ def _others(
         others = [before[-1], *after, *values]  # who it is about may stand in the part before
         if parts.find([item, before[-1]]):
             others = [*before, *after, *values]
-    elif item.name and before and is_finite(before[-1].token.word.lower):
+    elif item.name and before and WORD_LISTS.is_finite(before[-1].token.word.lower):
         others = [before[-1], *after, *values]
     elif item.name and len(before) + len(after) + len(values) >= _FEWEST:
         others = [*before, *after, *values]
@@ -438,7 +438,7 @@ def _other_name(
 ) -> Token | None:
     """ "In Lisbon" and "in Porto"; "its Lisbon factory"."""
     follows = bool(after) and after[0].at == item.at + 1
-    led = follows or is_finite(previous.token.word.lower)
+    led = follows or WORD_LISTS.is_finite(previous.token.word.lower)
     leading = claim.tokens[item.at - 1].word.lower
     for name, token, some, _ in candidates:
         if some and (led or (token is not None and token.word.lower == leading)):

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from trueground.errors import UsageError
 from trueground.stats.arithmetic.sums import sum_counts
 from trueground.stats.bootstrap import Floats, Mask, percentiles, varying_interval
-from trueground.stats.calibration import LabelledProbabilities
 from trueground.stats.human.column import (
     Clusters,
     LabelGroup,
@@ -94,6 +93,92 @@ class Measured(Estimated):
     histogram: dict[str, Any]
     chance: CalibrationByChance | None = field(repr=False, compare=False)
 
+    @classmethod
+    def measure_all(
+        cls,
+        scores: Mapping[str, ArrayLike],
+        labels: ArrayLike,
+        *,
+        positive_above: float = 0.5,
+        ordinal: bool = False,
+        clusters: Clusters | None = None,
+        threshold: float | Mapping[str, float | None] | None = 0.5,
+        probability: bool | Mapping[str, bool] = True,
+        at_least: bool = False,
+        resamples: int = 2_000,
+        seed: int = 0,
+        level: float = 0.95,
+        workers: int | None = None,
+    ) -> dict[str, Measured]:
+        """Every one of MEASURES of several scores of the same items, on the same resamples.
+
+        `scores` maps a name to (n,) numbers; `labels` are (n,). `threshold` and `probability` may
+        differ by name. A label is positive above `positive_above`, a verdict where the score is
+        above `threshold`, with `at_least` also at it. Ranks and α are against the 0/1 label, with
+        `ordinal` against the labels as they are (α then of the label and the grade nearest to the
+        score). Items with equal `clusters` are drawn together. NaN in either marks an item that is
+        left out; its unit is still drawn. What is undefined is None with its reason. Raises
+        InputError for infinite numbers and other shapes.
+        """
+        truth = np.asarray(labels, np.float64)
+        unit, units = number_units(len(truth), clusters)
+        columns, wanted = {}, {}
+        for name, one in scores.items():
+            values = np.asarray(one, np.float64)
+            check_numbers(name, values, truth)
+            wanted[name] = probability if isinstance(probability, bool) else probability[name]
+            columns[name] = LabelledScores(
+                values,
+                truth,
+                unit,
+                positive_above=positive_above,
+                ordinal=ordinal,
+                threshold=threshold[name] if isinstance(threshold, Mapping) else threshold,
+                probability=wanted[name],
+                at_least=at_least,
+            )
+        drawn = resample(
+            weigh, list(columns.values()), units, resamples=resamples, seed=seed, workers=workers
+        )
+        return {
+            name: assemble(one, units, draws, level=level, wanted=wanted[name], seed=seed)
+            for (name, one), draws in zip(columns.items(), drawn, strict=True)
+        }
+
+    @staticmethod
+    def differences(
+        measured: Mapping[str, Measured],
+        scores: Mapping[str, Floats],
+        labels: Floats,
+        against: Mapping[str, str],
+        **options: Any,
+    ) -> dict[str, dict[str, Estimated]]:
+        """Return each score's measure less that of another, on the items that both have.
+
+        `measured` is what `measure_all` made of the `scores` with these options; `against` maps
+        some of PAIRED to the other score. If one of two has items that the other lacks, it is
+        measured anew without them.
+        """
+        results: dict[str, dict[str, Estimated]] = {name: {} for name in against}
+        masked: dict[tuple[str, bytes], Measured] = {}  # by score, and the items it is taken on
+        plain: dict[str, Any] = {"threshold": None, "probability": False}
+        for name, best in against.items():
+            for key in scores:
+                if key == best:
+                    continue
+                common = ~(np.isnan(scores[key]) | np.isnan(scores[best]))
+                pair = []
+                for one in (key, best):
+                    same = measured[one].n == sum_counts(common & ~np.isnan(labels))
+                    place = one, b"" if same else common.tobytes()
+                    if place not in masked:
+                        own = np.where(common, scores[one], np.nan)
+                        again = measured[one] if same else measure(own, labels, **options, **plain)
+                        masked[place] = again
+                    pair.append(masked[place])
+                results[name][key] = pair[0].minus(pair[1], name)
+        return results
+
     def draws_of(self, name: str) -> tuple[Floats, ...]:
         """What the interval of a measure is made of; three kinds for the calibration error."""
         if name == CALIBRATION and self.chance is not None:
@@ -154,58 +239,7 @@ def measure(scores: ArrayLike, labels: ArrayLike, **options: Any) -> Measured:
 
     Options and errors are those of `measure_all`, of which this is one score.
     """
-    return measure_all({"score": scores}, labels, **options)["score"]
-
-
-def measure_all(
-    scores: Mapping[str, ArrayLike],
-    labels: ArrayLike,
-    *,
-    positive_above: float = 0.5,
-    ordinal: bool = False,
-    clusters: Clusters | None = None,
-    threshold: float | Mapping[str, float | None] | None = 0.5,
-    probability: bool | Mapping[str, bool] = True,
-    at_least: bool = False,
-    resamples: int = 2_000,
-    seed: int = 0,
-    level: float = 0.95,
-    workers: int | None = None,
-) -> dict[str, Measured]:
-    """Every one of MEASURES of several scores of the same items, on the same resamples.
-
-    `scores` maps a name to (n,) numbers; `labels` are (n,). `threshold` and `probability` may
-    differ by name. A label is positive above `positive_above`, a verdict where the score is above
-    `threshold`, with `at_least` also at it. Ranks and α are against the 0/1 label, with `ordinal`
-    against the labels as they are (α then of the label and the grade nearest to the score). Items
-    with equal `clusters` are drawn together. NaN in either marks an item that is left out; its unit
-    is still drawn. What is undefined is None with its reason. Raises InputError for infinite
-    numbers and other shapes.
-    """
-    truth = np.asarray(labels, np.float64)
-    unit, units = number_units(len(truth), clusters)
-    columns, wanted = {}, {}
-    for name, one in scores.items():
-        values = np.asarray(one, np.float64)
-        check_numbers(name, values, truth)
-        wanted[name] = probability if isinstance(probability, bool) else probability[name]
-        columns[name] = LabelledScores(
-            values,
-            truth,
-            unit,
-            positive_above=positive_above,
-            ordinal=ordinal,
-            threshold=threshold[name] if isinstance(threshold, Mapping) else threshold,
-            probability=wanted[name],
-            at_least=at_least,
-        )
-    drawn = resample(
-        weigh, list(columns.values()), units, resamples=resamples, seed=seed, workers=workers
-    )
-    return {
-        name: assemble(one, units, draws, level=level, wanted=wanted[name], seed=seed)
-        for (name, one), draws in zip(columns.items(), drawn, strict=True)
-    }
+    return Measured.measure_all({"score": scores}, labels, **options)["score"]
 
 
 def assemble(
@@ -255,40 +289,6 @@ def assemble(
         chance=chance,
         draws={name: draws[name] for name in MEASURES if name in draws},
     )
-
-
-def paired_differences(
-    measured: Mapping[str, Measured],
-    scores: Mapping[str, Floats],
-    labels: Floats,
-    against: Mapping[str, str],
-    **options: Any,
-) -> dict[str, dict[str, Estimated]]:
-    """Each score's measure less that of the one it is held against, on the items that both have.
-
-    `measured` is what `measure_all` made of the `scores` with these options; `against` maps some of
-    PAIRED to a score. Where one of two has items that the other lacks, it is measured anew without
-    them.
-    """
-    results: dict[str, dict[str, Estimated]] = {name: {} for name in against}
-    masked: dict[tuple[str, bytes], Measured] = {}  # by score, and the items it is taken on
-    plain: dict[str, Any] = {"threshold": None, "probability": False}
-    for name, best in against.items():
-        for key in scores:
-            if key == best:
-                continue
-            common = ~(np.isnan(scores[key]) | np.isnan(scores[best]))
-            pair = []
-            for one in (key, best):
-                same = measured[one].n == sum_counts(common & ~np.isnan(labels))
-                place = one, b"" if same else common.tobytes()
-                if place not in masked:
-                    own = np.where(common, scores[one], np.nan)
-                    again = measured[one] if same else measure(own, labels, **options, **plain)
-                    masked[place] = again
-                pair.append(masked[place])
-            results[name][key] = pair[0].minus(pair[1], name)
-    return results
 
 
 def units_of(column: LabelledScores, members: Mask) -> int:
@@ -435,7 +435,7 @@ def _reliability(column: LabelledScores) -> list[dict[str, float | int]] | None:
         return None
     return [
         {"mean_score" if key == "mean_probability" else key: value for key, value in one.items()}
-        for one in LabelledProbabilities(column.scores, column.positive).reliability()
+        for one in ScoredLabels(column.scores, column.positive).reliability()
     ]
 
 

@@ -1,6 +1,6 @@
 """People against people, and pairs: which of two responses they prefer.
 
-`ceiling` and `preference_ceiling` hold one annotator against the rest: what a metric could reach.
+`Ceiling` holds one annotator against the rest: what a metric could reach.
 """
 
 from __future__ import annotations
@@ -54,6 +54,80 @@ class Ceiling:
     counts: list[dict[str, int]]
     mean: dict[str, MeasureEstimate]
 
+    @classmethod
+    def of_labels(
+        cls,
+        labels: ArrayLike,
+        *,
+        positive_above: float = 0.5,
+        ordinal: bool = False,
+        clusters: Clusters | None = None,
+        resamples: int = 2_000,
+        seed: int = 0,
+        level: float = 0.95,
+        workers: int | None = None,
+    ) -> Ceiling:
+        """What a metric could reach: one annotator of `labels` (n, annotators) against the others.
+
+        NaN is a label that is missing. The annotator's label is taken as the score. The others
+        decide by majority of their 0/1 labels (a tie leaves the item out), with `ordinal` by the
+        mean of their labels. Raises InputError for another shape and infinite labels.
+        """
+        table = _as_table(labels, "labels", "items")
+        unit, units = number_units(len(table), clusters)
+        columns, tied = [], []
+        for k in range(table.shape[1]):
+            others = table if ordinal else np.where(np.isnan(table), np.nan, table > positive_above)
+            reference = _mean_of_others(others, k)
+            even = (reference == 0.5) & (not ordinal)
+            tied.append({"tied": sum_counts(even & ~np.isnan(table[:, k]))})
+            if not ordinal:
+                unknown = np.isnan(reference) | even
+                reference = np.where(unknown, np.nan, reference > 0.5)
+            columns.append(
+                LabelledScores(
+                    table[:, k],
+                    reference,
+                    unit,
+                    positive_above=positive_above if ordinal else 0.5,
+                    ordinal=ordinal,
+                    threshold=positive_above,
+                )
+            )
+        drawn = resample(weigh, columns, units, resamples=resamples, seed=seed, workers=workers)
+        each = [
+            assemble(one, units, draws, level=level, wanted=False, seed=seed)
+            for one, draws in zip(columns, drawn, strict=True)
+        ]
+        nothing = MeasureEstimate(None, None, 0, _NOBODY)
+        estimates = [
+            {name: one.estimates[name] if one.n else nothing for name in CEILING} for one in each
+        ]
+        return cls(estimates, tied, _mean_of_annotators(each, CEILING, level, _NOBODY))
+
+    @classmethod
+    def of_preferences(
+        cls,
+        table: ArrayLike,
+        *,
+        clusters: Clusters | None = None,
+        level: float = 0.95,
+        **options: Any,
+    ) -> Ceiling:
+        """What a metric could reach: one annotator of `table` (n, annotators) against the others.
+
+        The annotator is taken as the metric: a tie of theirs counts half in "sign_agreement".
+        Pairs that the others find even together, by their mean, are left out. InputError.
+        """
+        values = _as_table(table, "preferences", "pairs")
+        each = [
+            preferences(values[:, k], _mean_of_others(values, k), clusters, level=level, **options)
+            for k in range(values.shape[1])
+        ]
+        counts = [{"n": one.n, "ties": one.ties, "metric_ties": one.metric_ties} for one in each]
+        mean = _mean_of_annotators(each, PREFERENCES, level, _NOBODY_PREFERS)
+        return cls([one.estimates for one in each], counts, mean)
+
     def raw(self) -> dict[str, Any]:
         """The JSON form, the estimates nested."""
         each = [
@@ -74,56 +148,6 @@ class Preferences(Estimated):
 
     ties: int
     metric_ties: int
-
-
-def ceiling(
-    labels: ArrayLike,
-    *,
-    positive_above: float = 0.5,
-    ordinal: bool = False,
-    clusters: Clusters | None = None,
-    resamples: int = 2_000,
-    seed: int = 0,
-    level: float = 0.95,
-    workers: int | None = None,
-) -> Ceiling:
-    """What a metric could reach: one annotator of `labels` (n, annotators) against the others.
-
-    NaN is a label that is missing. The annotator's label stands for the score. The others decide
-    by majority of their 0/1 labels (a tie leaves the item out), with `ordinal` by the mean of their
-    labels. Raises InputError for another shape and infinite labels.
-    """
-    table = _as_table(labels, "labels", "items")
-    unit, units = number_units(len(table), clusters)
-    columns, tied = [], []
-    for k in range(table.shape[1]):
-        others = table if ordinal else np.where(np.isnan(table), np.nan, table > positive_above)
-        reference = _mean_of_others(others, k)
-        even = (reference == 0.5) & (not ordinal)
-        tied.append({"tied": sum_counts(even & ~np.isnan(table[:, k]))})
-        if not ordinal:
-            unknown = np.isnan(reference) | even
-            reference = np.where(unknown, np.nan, reference > 0.5)
-        columns.append(
-            LabelledScores(
-                table[:, k],
-                reference,
-                unit,
-                positive_above=positive_above if ordinal else 0.5,
-                ordinal=ordinal,
-                threshold=positive_above,
-            )
-        )
-    drawn = resample(weigh, columns, units, resamples=resamples, seed=seed, workers=workers)
-    each = [
-        assemble(one, units, draws, level=level, wanted=False, seed=seed)
-        for one, draws in zip(columns, drawn, strict=True)
-    ]
-    nothing = MeasureEstimate(None, None, 0, _NOBODY)
-    estimates = [
-        {name: one.estimates[name] if one.n else nothing for name in CEILING} for one in each
-    ]
-    return Ceiling(estimates, tied, _mean_of_annotators(each, CEILING, level, _NOBODY))
 
 
 def preferences(
@@ -171,24 +195,6 @@ def preferences(
     ties, metric_ties = sum_counts(labels == 0), sum_counts(scores == 0)
     own = {name: draws[name] for name in PREFERENCES if name in draws}
     return Preferences(one.n, estimates, own, ties, metric_ties)
-
-
-def preference_ceiling(
-    table: ArrayLike, *, clusters: Clusters | None = None, level: float = 0.95, **options: Any
-) -> Ceiling:
-    """What a metric could reach: one annotator of `table` (n, annotators) against the others.
-
-    The annotator stands for the metric: a tie of theirs counts half in "sign_agreement", pairs that
-    the others find even together, by their mean, are left out. InputError.
-    """
-    values = _as_table(table, "preferences", "pairs")
-    each = [
-        preferences(values[:, k], _mean_of_others(values, k), clusters, level=level, **options)
-        for k in range(values.shape[1])
-    ]
-    counts = [{"n": one.n, "ties": one.ties, "metric_ties": one.metric_ties} for one in each]
-    mean = _mean_of_annotators(each, PREFERENCES, level, _NOBODY_PREFERS)
-    return Ceiling([one.estimates for one in each], counts, mean)
 
 
 def _mean_of_annotators(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trueground.claims import Decomposer
 from trueground.components import ComponentSpec
 from trueground.errors import CoverageError, UsageError
-from trueground.judges import Judge, SupportsJudge, get_judge
+from trueground.judges import Judge, get_judge
 from trueground.stats import ScoredLabels
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
@@ -49,7 +49,7 @@ class JudgedRecords:
         return ScoredLabels(self.scores, self.labels)
 
 
-def make_uncalibrated(judge: str | SupportsJudge, cache: bool) -> Judge:
+def make_uncalibrated(judge: str | Judge, cache: bool) -> Judge:
     """The judge of that name. UsageError: the name has a calibration already.
 
     With one, its threshold would pass for the judge's own. A judge that is handed over is taken as

@@ -25,14 +25,13 @@ from trueground.judges import Judge, StackFile, StackMember, get_judge
 from trueground.net import redact_urls
 from trueground.stats import (
     LabelledClaims,
-    LabelledProbabilities,
     LogisticCurve,
     LogisticModel,
+    Measured,
     ScoredLabels,
     dot,
     folds,
     mean,
-    measure_all,
     normal_quantile,
     sum_counts,
 )
@@ -220,7 +219,7 @@ def compute_stack(
         raise InputError("all records are of one group; expected several, so that some are left")
     found = fit(m.rows, m.names)
     held, ranked = _leave_out(m, parts, found)
-    measured = measure_all(
+    measured = Measured.measure_all(
         {STACK: ranked, **m.alone},
         m.rows.labels,
         clusters=m.clusters,
@@ -354,7 +353,7 @@ def _errors(
 ) -> dict[str, float | None]:
     if probabilities is None:
         return {"calibration_error": None, "brier": None}
-    labelled = LabelledProbabilities(probabilities, labels)
+    labelled = ScoredLabels(probabilities, labels)
     return {"calibration_error": labelled.calibration_error(), "brier": labelled.brier()}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,16 +19,11 @@ from trueground.options import Level, Resamples, Seed, declared_options
 from trueground.stats import (
     HeldOut,
     IsotonicCurve,
-    LabelledProbabilities,
     LogisticCurve,
     Measured,
     ScoredLabels,
-    dot,
     folds,
     lower_bound,
-    mean,
-    measure_all,
-    sum_clusters,
     sum_counts,
 )
 from trueground.studies.calibration.judging import JudgedRecords
@@ -119,7 +113,7 @@ def compute_calibration(
     else:
         chosen = settings.choose(j.scored)
     # Both thresholds stay fixed; the resamples are those that `validate` draws too.
-    measured = measure_all(
+    measured = Measured.measure_all(
         {"default": j.scores, "chosen": j.scores},
         j.labels.astype(np.float64),
         clusters=j.clusters,
@@ -267,13 +261,13 @@ def _curve_entries(
     def errors(probabilities: NDArray[np.float64] | None) -> dict[str, float | None]:
         if probabilities is None:
             return {"calibration_error": None, "brier": None}
-        labelled = LabelledProbabilities(probabilities, j.labels)
+        labelled = ScoredLabels(probabilities, j.labels)
         return {"calibration_error": labelled.calibration_error(), "brier": labelled.brier()}
 
     def bins(probabilities: NDArray[np.float64] | None) -> list[dict[str, float | int]] | None:
         if probabilities is None:
             return None
-        return LabelledProbabilities(probabilities, j.labels).reliability()
+        return ScoredLabels(probabilities, j.labels).reliability()
 
     return {
         "calibration_error": {
@@ -300,13 +294,11 @@ def _other_method(j: JudgedRecords, method: str, held: dict[str, HeldOut]) -> di
     mine, other = held[method].values, held[name].values
     if mine is None or other is None:
         return None
-    errors, others = mine - j.labels, other - j.labels
-    worse = errors * errors - others * others
-    sums = sum_clusters(worse - mean(worse), j.clusters)
+    compared = ScoredLabels(mine, j.labels).brier_difference(other, j.clusters)
     return {
         "name": name,
-        "brier_difference": mean(worse),
-        "standard_error": math.sqrt(dot(sums, sums)) / len(worse),
+        "brier_difference": compared.difference,
+        "standard_error": compared.standard_error,
     }
 
 
@@ -352,7 +344,7 @@ def _file_entries(
             threshold = others.chosen[number] if number < len(others.chosen) else None
             left_out_error = None
             if by_others.values is not None:
-                held = LabelledProbabilities(by_others.values[mine], labels)
+                held = ScoredLabels(by_others.values[mine], labels)
                 left_out_error = held.calibration_error()
             entry["left_out"] = {
                 "threshold": threshold,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from trueground.benchmarks import Studies, all_benchmarks
+from trueground.benchmarks import Benchmark, Studies, all_benchmarks
 from trueground.components import ResultKey
 from trueground.metrics import METRICS
 from trueground.runs import WORST_BY
@@ -30,12 +30,15 @@ _FEW = 12  # characters of a checksum
 Identity = tuple[str, str, str]  # of a model: name, signature, source
 
 
+def find_benchmark(name: str | None) -> Benchmark | None:
+    """Return the benchmark of a column. None without one, or if it isn't installed."""
+    return None if name is None else all_benchmarks().get(name)
+
+
 def studies_of(benchmark: str | None) -> Studies:
     """What the benchmark declares of its paper; nothing for an unknown one."""
-    known = all_benchmarks()
-    if benchmark is None or benchmark not in known:
-        return Studies()
-    return known[benchmark].studies
+    known = find_benchmark(benchmark)
+    return Studies() if known is None else known.studies
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,8 @@ from trueground.benchmarks import (
     Measure,
     Pivot,
     Scatter,
-    Share,
     Study,
     Sweep,
-    published,
 )
 from trueground.components import ResultKey
 from trueground.errors import UsageError
@@ -25,6 +23,7 @@ from trueground.studies.leaderboard.board import (
     Board,
     BoardColumn,
     BoardRow,
+    find_benchmark,
     short_names,
     studies_of,
     tell_apart,
@@ -267,13 +266,13 @@ class _Evaluation:
             first = picks[group.places[0]]
         return picks
 
-    def _cell(self, row: BoardRow, pick: Pick | None, measure: Measure | Share) -> BoardCell | None:
+    def _cell(self, row: BoardRow, pick: Pick | None, measure: Measure) -> BoardCell | None:
         """What the model has there, where it has a mean."""
         if pick is None:
             return None
         column, run = pick
         found: BoardCell | None = None
-        if isinstance(measure, Share):
+        if measure.share_of:
             found = self._share(run, column, measure)
         elif measure.metric in ("", column.metric) and measure.part is None:
             found = row.cells.get(column.id)
@@ -281,19 +280,20 @@ class _Evaluation:
             found = run.cell(key, measure.part)
         return found if found is not None and found.mean is not None else None
 
-    def _share(self, run: Run, column: BoardColumn, share: Share) -> BoardCell | None:
-        if share.certain and share.is_certain(column.task, column.options):
+    def _share(self, run: Run, column: BoardColumn, share: Measure) -> BoardCell | None:
+        if share.is_certain(column.task, column.options):
             n = run.summary.n
             return BoardCell(1.0, n=n, scored=n, run=run.label) if n else None
         if run.source is not None:
+            benchmark = find_benchmark(self._benchmark)
             printed = (
                 BoardCell(number.value, place=table.place)
-                for table in published(self._benchmark)
+                for table in (benchmark.published if benchmark else ())
                 for number in table.numbers
                 if (number.name, number.task) == (share.number, column.task)
             )
             return next(printed, None)
-        parts = run.summary.by.get(share.by, {})
+        parts = run.summary.by.get(share.share_of, {})
         yes, no = (
             max((entry.n or 0 for entry in parts.get(name, {}).values()), default=0)
             for name in ("true", "false")
@@ -334,9 +334,9 @@ class _Evaluation:
         self._keys[place] = min(known, key=order, default=None)
         return self._keys[place]
 
-    def _spellings(self, group: Group, measure: Measure | Share) -> list[str]:
+    def _spellings(self, group: Group, measure: Measure) -> list[str]:
         """Of a measure's metric: those of own runs, else those of papers, else its label."""
-        if isinstance(measure, Measure):
+        if not measure.share_of:
             for paper in (False, True):
                 found = [self._key(column, measure, paper) for _, column in group.columns]
                 if any(found):
@@ -367,7 +367,7 @@ class _Evaluation:
         x, y = (
             self._key(column, measure, one.source is not None) or ""
             for (column, _), measure in zip(ends, study.measures, strict=True)
-            if isinstance(measure, Measure)
+            if not measure.share_of
         )
         counts, unlike = count_declining((one, other), (x, y), (a, b), self._skips)
         return {"declining": counts, "unlike": unlike}
@@ -394,9 +394,7 @@ class _Evaluation:
             ])  # fmt: skip
         return {"changes": changes}
 
-    def _unlike_step(
-        self, before: Pick | None, after: Pick | None, measure: Measure | Share
-    ) -> str | None:
+    def _unlike_step(self, before: Pick | None, after: Pick | None, measure: Measure) -> str | None:
         """How two runs differ so that a change between them means nothing.
 
         Another task has other questions; then metric and limit must be the same.
@@ -408,7 +406,7 @@ class _Evaluation:
             return difference(one, other, self._skips)
         if one.manifest.limit != other.manifest.limit:
             return limits(one, other)
-        if isinstance(measure, Measure) and measure.metric:
+        if measure.metric:
             key, same = (self._key(column, measure, paper=False) for column in (a, b))
             signatures = {run.manifest.metrics.get(str(key)) for run in (one, other)}
             if key == same and len(signatures) > 1:

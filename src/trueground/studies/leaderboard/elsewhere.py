@@ -8,25 +8,19 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks import (
-    PaperJudge,
-    PublishedScore,
-    PublishedTable,
-    all_benchmarks,
-    published,
-)
+from trueground.benchmarks import PaperJudge, PublishedTable, all_benchmarks
 from trueground.components import ResultKey
 from trueground.errors import InputError, UsageError
 from trueground.metrics import METRICS
-from trueground.reports import DATASET
 from trueground.runs import Manifest, RunBenchmark, UsedComponent
-from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
+from trueground.studies.leaderboard.board import Board, BoardColumn, find_benchmark, studies_of
 from trueground.studies.leaderboard.model_info import Models, find_model
 from trueground.studies.leaderboard.results import over_models
-from trueground.studies.leaderboard.runs import MetricEntry, Run, RunSummary
+from trueground.studies.leaderboard.runs import DATASET, MetricEntry, Run, RunSummary
 from trueground.text import few
 
 _EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"
@@ -73,7 +67,8 @@ def paper_ranks(columns: Sequence[BoardColumn]) -> list[dict[str, Any]]:
 
 
 def _tables(benchmark: str | None) -> Sequence[PublishedTable]:
-    return published(benchmark) if benchmark else ()
+    known = find_benchmark(benchmark)
+    return known.published if known else ()
 
 
 def _column_runs(column: BoardColumn) -> list[Run]:
@@ -82,16 +77,11 @@ def _column_runs(column: BoardColumn) -> list[Run]:
     found: dict[str, Run] = {}
     tables = []
     for table in _tables(column.benchmark):
-        by_model: dict[str, list[PublishedScore]] = defaultdict(list)
-        for score in table.scores:
-            if score.task == column.task and studies.comparable(
-                score.task, column.options, score.options
-            ):
-                by_model[score.model].append(score)
+        by_model = table.scores_by_model(column.task, partial(_is_comparable, column))
         tables.append((table.place, by_model))
         for model, scores in by_model.items():
             if studies.any_metric or any(_key(column, s.metric) == wanted for s in scores):
-                found.setdefault(model, _run(column, table, model, scores))
+                found.setdefault(model, _run(column, table, model))
     for place, by_model in tables:
         for model, run in found.items():
             others = {
@@ -106,13 +96,12 @@ def _column_runs(column: BoardColumn) -> list[Run]:
     return list(found.values())
 
 
-def _run(
-    column: BoardColumn, table: PublishedTable, model: str, scores: Sequence[PublishedScore]
-) -> Run:
+def _run(column: BoardColumn, table: PublishedTable, model: str) -> Run:
     """A paper's numbers of one model, of all items, of datasets, or of other parts."""
     summary = RunSummary(metrics={})
     datasets: dict[str, dict[str, MetricEntry]] = {}
-    for score in scores:
+    scores = table.scores_by_model(column.task, partial(_is_comparable, column))
+    for score in scores[model]:
         where = summary.metrics
         if score.dataset is not None:
             where = datasets.setdefault(score.dataset, {})
@@ -138,6 +127,12 @@ def _run(
     )
     manifest = Manifest(trueground="", kind="run", benchmark=part, model=UsedComponent(model))
     return Run(f"published {model}", manifest, summary, source=table.source, place=table.place)
+
+
+def _is_comparable(column: BoardColumn, printed: Mapping[str, Any]) -> bool:
+    """Whether printed numbers with these options can be compared with the runs of a column."""
+    studies = studies_of(column.benchmark)
+    return studies.comparable(column.task or "", column.options, printed)
 
 
 def _key(column: BoardColumn, metric: str) -> str:

@@ -9,7 +9,6 @@ from typing import Literal
 import msgspec
 
 from trueground.reports import (
-    STATUS_WORDS,
     Axis,
     Block,
     Bullets,
@@ -190,7 +189,7 @@ def _score(row: Json, column: Json) -> Cell:
 
 
 def _why_not(cell: Json, column: Json) -> list[str]:
-    words = {status.value: text for status, text in STATUS_WORDS.items()}
+    words = {status.value: status.description for status in Status}
     if column["benchmark"]:
         words[Status.TOO_LONG.value] = "too long for the model"
     return [f"{count:,}: {words.get(why, why)}" for why, count in cell["unscored"].items()]

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError
-from trueground.reports import DATASET, REPEAT, SHOWN
-from trueground.runs import Manifest, RunFiles
+from trueground.runs import Manifest, RunFiles, Summary
 from trueground.types import PromptFile, Status
 
+DATASET = "meta.dataset"  # the field by which benchmarks of several sources are split
+_CHECKSUM_DIGITS = 12  # that are shown
 DEFAULT = "default"  # what prompts of ours are called
 # Statuses that the question has, whatever the answer.
 _NOT_ASKED = (Status.NOT_APPLICABLE, Status.MISSING_FIELD)
@@ -121,7 +122,7 @@ class Run:
 
     def short_checksums(self) -> str:
         """The beginnings of the checksums."""
-        told = ((file.sha256 or "unknown")[:SHOWN] for file in self.manifest.input)
+        told = ((file.sha256 or "unknown")[:_CHECKSUM_DIGITS] for file in self.manifest.input)
         return ", ".join(sorted(told))
 
     def average(self, metric: str) -> MetricEntry | None:
@@ -146,7 +147,7 @@ class Run:
         if shown is None:
             return None
         counts = whole or MetricEntry()
-        over = self.summary.averages.get(REPEAT, {}).get(metric) if label else None
+        over = self.summary.averages.get(Summary.REPEAT_FIELD, {}).get(metric) if label else None
         return BoardCell(
             mean=shown.mean,
             ci=shown.ci,

@@ -13,8 +13,8 @@ import msgspec
 
 from trueground.errors import OutputError, UsageError
 from trueground.files import OutputPath
-from trueground.reports import DATASET, REPEAT, Page, find_page
-from trueground.runs import RunFiles
+from trueground.reports import Page
+from trueground.runs import RunFiles, Summary
 from trueground.studies.leaderboard.board import Board, BoardColumn, BoardRow, lay_out, studies_of
 from trueground.studies.leaderboard.declared import study_tables
 from trueground.studies.leaderboard.elsewhere import (
@@ -27,7 +27,7 @@ from trueground.studies.leaderboard.elsewhere import (
 from trueground.studies.leaderboard.model_info import load_models
 from trueground.studies.leaderboard.page import LEADERBOARD_MARK, leaderboard_page
 from trueground.studies.leaderboard.results import study_warnings
-from trueground.studies.leaderboard.runs import MetricEntry, Run, label_runs, read_runs
+from trueground.studies.leaderboard.runs import DATASET, MetricEntry, Run, label_runs, read_runs
 from trueground.studies.wording import join_alike
 from trueground.text import few
 
@@ -95,7 +95,7 @@ class Leaderboard:
 
         Raises UsageError, OutputError.
         """
-        return find_page(out, LEADERBOARD_MARK)
+        return OutputPath(out).find_page(LEADERBOARD_MARK)
 
     @staticmethod
     def is_page(path: Path) -> bool:
@@ -206,7 +206,7 @@ def _split(board: Board, column: BoardColumn, of_datasets: bool) -> Json | None:
         parts = {
             (field, value): metrics[column.metric]
             for field, values in by.items()
-            if (field == DATASET) is of_datasets and field != REPEAT
+            if (field == DATASET) is of_datasets and field != Summary.REPEAT_FIELD
             for value, metrics in values.items()
             if column.metric in metrics
         }

@@ -17,17 +17,7 @@ from trueground.evaluate import Plan, score_batches
 from trueground.labels import LabelRule
 from trueground.metrics import METRICS
 from trueground.options import Progress
-from trueground.stats import (
-    Measured,
-    OverSets,
-    ceiling,
-    mean,
-    measure_all,
-    paired_differences,
-    preference_ceiling,
-    preferences,
-    sum_counts,
-)
+from trueground.stats import Ceiling, Measured, OverSets, mean, preferences, sum_counts
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.validation.notes import RunMetrics, format_unscored, one_kind, shared_groups
 from trueground.studies.validation.result import FORMAT
@@ -81,7 +71,7 @@ class MeasureSettings:
     ) -> dict[str, Measured]:
         """Every measure of these scores, each (n,), turned so that more is better."""
         shares = {key: is_share(values) for key, values in scores.items()}
-        return measure_all(
+        return Measured.measure_all(
             scores,
             labels,
             positive_above=self.positive_above,
@@ -222,10 +212,10 @@ def _ceiling(one: LabelledSet, settings: MeasureSettings) -> dict[str, Any] | No
     table, clusters = one.votes.table()
     if rule.graded:
         groups = clusters if one.grouped else None
-        raw = preference_ceiling(table, clusters=groups, **settings.draws).raw()
+        raw = Ceiling.of_preferences(table, clusters=groups, **settings.draws).raw()
     else:
         limit: dict[str, Any] = {"positive_above": rule.positive_above, "ordinal": rule.ordinal}
-        raw = ceiling(table, clusters=clusters, **limit, **settings.draws).raw()
+        raw = Ceiling.of_labels(table, clusters=clusters, **limit, **settings.draws).raw()
     each = zip(names, raw["annotators"], strict=True)
     return {**raw, "annotators": [{"annotator": name, **measures} for name, measures in each]}
 
@@ -283,7 +273,7 @@ def _pooled(sets: list[TurnedSet], settings: MeasureSettings) -> dict[str, Any]:
         measured = {key: one for key, one in sets[0][2].items() if key in columns}
     else:
         clusters = np.concatenate([one.clusters for one, *_ in sets])
-        measured = measure_all(
+        measured = Measured.measure_all(
             {key: np.concatenate(parts) for key, parts in columns.items()},
             np.concatenate([one.labels for one, *_ in sets]),
             positive_above=settings.positive_above,
@@ -308,7 +298,7 @@ def _differences(
     each: dict[int, Differences] = {}
     means: dict[tuple[str, str], OverSets] = {}
     for one, scores, measured in sets:
-        differences = paired_differences(
+        differences = Measured.differences(
             measured,
             scores,
             one.labels,

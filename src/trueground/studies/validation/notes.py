@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueground.benchmarks import PublishedTable, all_benchmarks, published
+from trueground.benchmarks import PublishedTable, all_benchmarks
 from trueground.components import ResultKey
 from trueground.errors import InputError, UsageError
 from trueground.labels import LabelRule
@@ -177,7 +177,7 @@ def published_tables(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
     those of the validation's metric `key`: means over sets, by label of a single set alone.
     InputError: no paper prints anything of this label.
     """
-    printed = [(name, table) for name in all_benchmarks() for table in published(name)]
+    printed = [(b.name, table) for b in all_benchmarks().values() for table in b.published]
     tables = [
         {"benchmark": name, "id": one.id, "place": one.place, "source": one.source, "rows": rows}
         for name, one in printed

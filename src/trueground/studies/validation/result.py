@@ -15,7 +15,7 @@ import orjson
 
 from trueground._version import __version__
 from trueground.errors import OutputError, RunInterrupted, UsageError, WriteError
-from trueground.files import NewFolders, OutputPath, make_folder, safe_name
+from trueground.files import NewFolders, OutputPath, safe_name
 from trueground.runs import MANIFEST
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class ValidationOutput:
         """A file for each set, in the place of those of an earlier validation."""
         folder = self.path / ITEMS
         try:
-            make_folder(folder)
+            OutputPath(folder).make()
             for old in folder.glob("*.jsonl"):
                 old.unlink()
         except OSError as error:

@@ -26,7 +26,7 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import GraphError, OutputError, TruegroundError, WriteError
-from trueground.files import FolderLock, NewFolders, StateFile, file_digest, part_of
+from trueground.files import FolderLock, NewFolders, OutputPath, StateFile, file_digest
 from trueground.options import Progress, do_nothing
 from trueground.wings.graphs.embedded import (
     EmbeddedGraph,
@@ -290,7 +290,7 @@ def _used(out: Path, overwrite: bool) -> GraphFile:
             if overwrite:
                 return GraphFile()
             raise
-    ours = part_of(out / GRAPH).name  # a load that was killed at once left no more
+    ours = OutputPath(out / GRAPH).part.name  # a load that was killed at once left no more
     others = sorted(one.name for one in out.iterdir() if one.name != ours)
     if others:
         raise OutputError(

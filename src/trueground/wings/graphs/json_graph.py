@@ -14,7 +14,6 @@ from typing import Any
 
 from trueground.errors import GraphError, InputError
 from trueground.records import DataStream, Problem, clean, decode, describe
-from trueground.text import format_value
 from trueground.types import Graph
 from trueground.wings.graphs.base import Entity, NamedEntity, PropertyValue, id_order
 from trueground.wings.graphs.loading import bare_ending, reading
@@ -224,4 +223,6 @@ def _united(placed: Placed) -> list[Entity]:
 def _value(value: str | float) -> PropertyValue:
     if isinstance(value, str):
         return PropertyValue(value)
-    return PropertyValue(format_value(value), "other" if isinstance(value, bool) else "quantity")
+    if isinstance(value, bool):
+        return PropertyValue(str(value).lower(), "other")
+    return PropertyValue(str(value), "quantity")

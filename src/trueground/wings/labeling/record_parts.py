@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from trueground.types import Passage, Record
+from trueground.types import Failure, Passage, Record
 
 # which facts are looked for: the gold ones in the response, or the response's in what it was given
 Pairing = Literal["gold", "response"]
@@ -84,11 +84,12 @@ def _support(record: Record, _pairing: Pairing, *, span: bool = False) -> Iterat
 
 def _alignment(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     """Each sentence with each piece of knowledge, or else each passage, that it cites."""
-    from trueground.text import hypothesis, read_numbers, read_triples
+    from trueground.text import CitedText
 
     graphs, passages = record.knowledge or [], record.contexts or []
     by_qid = {str(graph.get("qid")): graph for graph in graphs}
-    found = read_triples(record.response, graphs) if graphs else read_numbers(record.response)
+    response = CitedText(record.response, graphs)
+    found = response.triple_sentences() if graphs else response.numbered_sentences()
     any_cited = False
     for place, sentence in enumerate(found, 1):
         text = sentence.text
@@ -101,7 +102,7 @@ def _alignment(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
                 pair = f"{one.property}: {one.value}"
                 citation = ": ".join(filter(None, (graph.get("name") or one.qid or one.name, pair)))
                 named = ", ".join(filter(None, (f"qid: {one.qid}" if one.qid else one.name, pair)))
-                claim = _claim(hypothesis(one.property, one.value), [text])
+                claim = _claim(one.triple.statement, [text])
                 fields = {
                     "response": f"{text} [{named}]",
                     "knowledge": [graph] if graph else graphs,
@@ -132,9 +133,10 @@ def _facts(record: Record, of: Pairing) -> list[str]:
         return _need("gold_facts", record.gold_facts)
     if record.response_facts is not None:
         return _need("response_facts", record.response_facts)
-    from trueground.claims import RuleDecomposer
+    from trueground.claims import get_decomposer
 
-    claims = RuleDecomposer().decompose([record.response])[0]
+    claims = get_decomposer("rules").decompose([record.response])[0]
+    assert not isinstance(claims, Failure)  # rules always give claims
     return _need("facts in its response", [claim.text for claim in claims])
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
-from trueground.files import FolderLock, NewFolders, file_digest, home, part_of
+from trueground.files import FolderLock, NewFolders, OutputPath, file_digest, home
 from trueground.options import Progress, do_nothing
 from trueground.records import DataPath
 from trueground.wings.search.corpus import CorpusReading, corpus_files, read_entries
@@ -181,7 +181,7 @@ def _check_usable(source: Path, out: Path) -> None:
             f"{out} lies in the corpus {source}, and would be read as a part of it; choose another "
             "--out"
         )
-    ours = {PASSAGES, *(part_of(out / name).name for name in (INDEX, PASSAGES))}
+    ours = {PASSAGES, *(OutputPath(out / name).part.name for name in (INDEX, PASSAGES))}
     names = {entry.name for entry in out.iterdir()} - ours if out.is_dir() else set()
     # Asked last: another process may just be beginning an index there.
     if names and not is_index(out):

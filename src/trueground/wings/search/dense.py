@@ -27,7 +27,7 @@ from trueground.components import ComponentSpec
 from trueground.encoders import BiEncoder, EncoderOptions
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
 from trueground.execution import cores
-from trueground.files import StateFile, make_folder
+from trueground.files import OutputPath, StateFile
 from trueground.net import reason
 from trueground.options import Progress
 from trueground.wings.search.base import Hit, OpenedRetriever, RetrieverKind, turns_of
@@ -339,7 +339,7 @@ def _build_structure(
         faiss.omp_set_num_threads(threads)
     beside = folder / f"{_FILE}.new"
     try:
-        make_folder(folder)
+        OutputPath(folder).make()
         beside.unlink(missing_ok=True)  # perhaps a link
         faiss.write_index(index, str(beside))
         with beside.open("rb+") as written:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from trueground.claims import Ranker, ranker
+from trueground.claims import ranker
+
+if TYPE_CHECKING:
+    from trueground.wings.search.bm25 import BM25
 
 
 @ranker("bm25")
-def rank_by_bm25(texts: Sequence[str]) -> Ranker:
+def rank_by_bm25(texts: Sequence[str]) -> BM25:
     """Words in common, weighted by how rare they are (BM25)."""
     from trueground.wings.search.bm25 import BM25
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, overload
 import msgspec
 
 from trueground.errors import InputError, OutputError, WriteError
-from trueground.files import part_of
+from trueground.files import OutputPath
 from trueground.options import Progress, do_nothing
 from trueground.types import Passage
 
@@ -143,7 +143,7 @@ class PassageStore:
         """
         if path.exists():
             raise OutputError(f"{path} is there already; remove it, or choose another place")
-        part = part_of(path)
+        part = OutputPath(path).part
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             part.unlink(missing_ok=True)

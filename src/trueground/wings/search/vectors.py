@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from trueground.encoders import BiEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
-from trueground.files import StateFile, make_folder, open_no_follow
+from trueground.files import OutputPath, StateFile
 from trueground.options import Progress
 from trueground.wings.search.base import TITLED, Hit
 from trueground.wings.search.store import PassageStore, next_step
@@ -108,9 +108,9 @@ def write_vectors(
     header = _resume(folder, wanted)
     with ExitStack() as stack:
         with _writing(folder):
-            make_folder(folder)
+            OutputPath(folder).make()
             begun = bool(header.done)
-            opened = open_no_follow(file, "r+b" if begun else "xb", replace=not begun)
+            opened = OutputPath(file).open_no_follow("r+b" if begun else "xb", replace=not begun)
             out = stack.enter_context(opened)
         for start in range(header.done, count, BLOCK):
             progress("encode passages", start, count)

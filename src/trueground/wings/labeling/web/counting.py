@@ -132,7 +132,6 @@ def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
 
 
 def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterator[Block]:
-    from trueground.evaluate import predicted_label
     from trueground.studies import validate
 
     label, why = KINDS[name].label, ""
@@ -148,7 +147,7 @@ def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterato
         return
     known = dict.fromkeys(key for run in runs for key in run.signatures)
     metrics = [
-        key for key in known if (metric := METRICS.of_key(key)) and predicted_label(metric) == label
+        key for key in known if (metric := METRICS.of_key(key)) and metric.predicted_label == label
     ]
     bare: dict[str, Label] = {}  # without the numbers of sources: ids tell what was shown
     for one in labels:

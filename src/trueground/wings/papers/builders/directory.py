@@ -24,7 +24,7 @@ import orjson
 
 from trueground._version import __version__
 from trueground.errors import OutputError, TruegroundError, WriteError
-from trueground.files import OutputPath, make_folder, part_of
+from trueground.files import OutputPath
 from trueground.models import LogprobRunner
 from trueground.net import redact_command
 from trueground.runs import Job, JobKind, next_session, noting_end, status_after
@@ -88,7 +88,7 @@ def remove_stages(path: Path, after: int) -> None:
 def make_part(path: Path, name: str) -> Path:
     """A folder of the build's folder, which is made if it is not there. Raises WriteError."""
     try:
-        return make_folder(path / name)
+        return OutputPath(path / name).make()
     except OSError as error:
         raise WriteError.stopped(path / name, error) from error
 
@@ -130,7 +130,7 @@ def _write_all(folder: Path, files: Mapping[str, bytes], earlier: Iterable[str])
     for name, content in files.items():
         write_bytes(folder / name, content)
     for name in set(earlier) - set(files):
-        for old in (folder / name, part_of(folder / name)):
+        for old in (folder / name, OutputPath(folder / name).part):
             _remove(old)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.benchmarks import published
+from trueground.benchmarks import get_benchmark
 from trueground.components import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.judges import CATEGORIES, CATEGORY, Comparer
@@ -400,5 +400,6 @@ def count_categories(lines: Sequence[Line]) -> dict[str, Any]:
 
 def figure_3() -> dict[str, float]:
     """The paper's shares by category and group; it prints none for the others."""
-    [figure] = [figure for figure in published(_BENCHMARK) if figure.id == _FIGURE]
+    tables = get_benchmark(_BENCHMARK).published
+    [figure] = [table for table in tables if table.id == _FIGURE]
     return {one.name.removeprefix(_PREFIX): one.value for one in figure.numbers}

@@ -22,9 +22,8 @@ from trueground.reports import (
     Span,
     Table,
     Text,
-    item_links,
-    way_to,
 )
+from trueground.runs import RunFiles
 from trueground.text import several
 from trueground.types import Status
 
@@ -66,8 +65,8 @@ def errors_page(
     links: dict[str, str] = {}
     if folder is not None and "run" in found:
         run = Path(found["run"])
-        start = way_to(run, folder)
-        on_page = item_links(run, [item["id"] for item in items])
+        start = RunFiles(run).link_from(folder)
+        on_page = RunFiles(run).item_links([item["id"] for item in items])
         links = {id_: start + to for id_, to in on_page.items()}
     label = found.get("label", "correct")
     metric = found.get("metric") or (items[0]["metric"] if items else "f1")

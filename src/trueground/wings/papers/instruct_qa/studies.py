@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueground.benchmarks import Delta, Measure, Scatter, Share, Studies, Sweep
+from trueground.benchmarks import Delta, Measure, Scatter, Studies, Sweep
 
 # Section 3.3: how many passages are retrieved.
 _PASSAGES = {"nq": "8", "hotpotqa": "8", "topiocqa": "4"}
@@ -13,8 +13,12 @@ _RANK = "1000"  # section 5.3: the irrelevant passage is the first one after it
 # What says how the passages were found; without a retriever it is not there.
 _RETRIEVAL = ("retriever", "passages", "corpus", "irrelevant-rank", "gold-needed", "without-gold")
 _PASSAGE = "abstention_passage=true"  # under v2 "I don't know" counts as a passage (appendix C)
-_GOLD = Share(
-    "meta.gold_retrieved", "gold retrieved", "gold_retrieved", certain={"setting": ("gold",)}
+_GOLD = Measure(
+    label="gold retrieved",
+    relative=False,
+    share_of="meta.gold_retrieved",
+    number="gold_retrieved",
+    certain={"setting": ("gold",)},
 )
 
 

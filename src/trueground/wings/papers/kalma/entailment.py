@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from trueground.errors import UsageError
 from trueground.metrics import BatchContext, ClaimCheck, ClaimRequest, Counts, Metric, MetricOption
 from trueground.stats import sum_counts
-from trueground.text import Citation, Sentence, hypothesis, plain, plain_property, triple_key
+from trueground.text import Citation, GraphTriple, Sentence, plain
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
 from trueground.wings.papers.content_words import content_words
 from trueground.wings.papers.kalma.triples import (
@@ -55,11 +55,13 @@ def entailment_request(sentence: str, name: str, value: str) -> JudgeRequest:
     The property's name is given as what was asked, so that "She was a painter" need not say the
     word "occupation"; only words for events must be said.
     """
-    words = [word for word in plain_property(name).split() if word.lower() not in _EVENTS]
+    named = GraphTriple.plain_property(name).split()
+    words = [word for word in named if word.lower() not in _EVENTS]
     while words and words[-1].lower() in _LINKS:
         words.pop()
     question = f"What is the {' '.join(words)}?" if words else ""
-    return JudgeRequest(hypothesis(name, value), (sentence,), question, source="sentence")
+    statement = GraphTriple("", name, value).statement
+    return JudgeRequest(statement, (sentence,), question, source="sentence")
 
 
 def find_value(value: str, sentence: str) -> tuple[int, int] | None:
@@ -103,7 +105,7 @@ def _alignment_requests(
 
 
 def _alignment_request(c: Citation, sentence: Sentence, number: int, look: bool) -> ClaimRequest:
-    text = hypothesis(c.property, c.value) if c.property else c.qid
+    text = c.triple.statement if c.property else c.qid
     claim = Claim(text, c.start, c.end, number)
     if not (c.property and c.value):
         return ClaimRequest(claim, verdict=_INCOMPLETE)
@@ -165,11 +167,7 @@ def _marked(context: BatchContext, reference: bool) -> list[AbsenceMarks | Statu
             return Status.MISSING_FIELD
         if isinstance(apart, Failure):
             return apart
-        known = apart | {
-            triple_key((c.qid, c.property, c.value))
-            for s in cited_sentences(context)[i]
-            for c in s.citations
-        }
+        known = apart | {c.triple.key for s in cited_sentences(context)[i] for c in s.citations}
         left = [triple for key, triple in unique(gold).items() if key not in known]
         return AbsenceMarks(sentences, left)
 
@@ -203,7 +201,7 @@ def _requests_of(item: AbsenceMarks, check: ClaimCheck) -> list[ClaimRequest] | 
 
 
 def _missing_request(sentence: Sentence, number: int, name: str, value: str) -> ClaimRequest:
-    claim = Claim(hypothesis(name, value), sentence.start, sentence.end, number)
+    claim = Claim(GraphTriple("", name, value).statement, sentence.start, sentence.end, number)
     if not sentence.text:
         return ClaimRequest(claim, verdict=_NO_SENTENCE)
     return ClaimRequest(claim, entailment_request(sentence.text, name, value))

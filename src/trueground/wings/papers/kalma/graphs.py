@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from trueground.benchmarks import Sources
 from trueground.components import ComponentSpec
 from trueground.errors import GraphError, InputError, UsageError
-from trueground.text import Key, draw_number, format_value, keys_of, plain, triple_key
+from trueground.text import GraphTriple, draw_number, plain
 from trueground.types import Graph, Triple
 from trueground.wings.papers.kalma import ANY_TYPE, KalmaOptions
 from trueground.wings.papers.kalma.source import SEPARATOR, GraphQuestion, rank_by_seed
@@ -200,11 +200,11 @@ def remove_pieces(
     chose, these stay, as with the authors, for it is the later ones, which the question was grown
     by, that a model should miss. Of a property with several values only that value goes.
     """
-    there = keys_of(graphs) - {triple_key(triple) for triple in staying}
-    pieces: dict[Key, Triple] = {}
+    there = GraphTriple.keys_of(graphs) - {GraphTriple(*triple).key for triple in staying}
+    pieces: dict[GraphTriple, Triple] = {}
     for triple in minimum:
-        if triple_key(triple) in there:
-            pieces.setdefault(triple_key(triple), triple)
+        if GraphTriple(*triple).key in there:
+            pieces.setdefault(GraphTriple(*triple).key, triple)
     removed = dict(list(pieces.items())[:number])
     return [_without(graph, removed.keys()) for graph in graphs], list(removed.values())
 
@@ -218,7 +218,7 @@ def _without(graph: Graph, gone: Any) -> Graph:
             rest = [
                 one
                 for one in several
-                if one is None or triple_key((qid, name, format_value(one))) not in gone
+                if one is None or GraphTriple.of(qid, name, one).key not in gone
             ]
         if len(rest) == len(several):
             left[name] = value

@@ -14,7 +14,7 @@ from trueground.benchmarks import Sources, get_dataset
 from trueground.errors import InputError, UsageError
 from trueground.models import Message, Prompt
 from trueground.records import DataPath, Problem, decode_row, describe, to_record
-from trueground.text import draw_number, format_graph, pairs_of, plain, plain_property, triple_key
+from trueground.text import GraphTriple, draw_number, format_graph, plain
 from trueground.types import Graph, PromptFile, Triple
 from trueground.wings.graphs import array_items
 from trueground.wings.papers.kalma import NO_DEMONSTRATION, KalmaOptions
@@ -238,10 +238,11 @@ def draw_sets(entries: Sequence[GraphQuestion], size: int, seed: int) -> Sets:
     sets: Sets = []
     for entry in entries:
         triples = {
-            triple_key((str(graph["qid"]), name, value)): [str(graph["qid"]), name, value]
+            # A plain tuple, since the order by the seed depends on how it is printed.
+            tuple(triple.key): list(triple)
             for graph in entry.graphs or ()
-            for name, value in pairs_of(graph)
-            if plain_property(name) not in TRIVIAL
+            for triple in GraphTriple.of_graph(graph)
+            if triple.key.property not in TRIVIAL
         }
         order = rank_by_seed(triples, f"{seed}/{entry.id}")
         sets.append(tuple(triples[key] for key in order[:size]) or None)

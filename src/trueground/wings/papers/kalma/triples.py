@@ -19,16 +19,7 @@ from trueground.metrics import (
     Metric,
     MetricOption,
 )
-from trueground.text import (
-    Citation,
-    Key,
-    Sentence,
-    ids_by_name,
-    keys_of,
-    plain,
-    read_triples,
-    triple_key,
-)
+from trueground.text import Citation, CitedText, GraphTriple, Sentence, plain
 from trueground.types import Failure, Graph, Status, Triple
 
 REFERENCE = "reference-code"
@@ -46,16 +37,16 @@ def cited_sentences(context: BatchContext) -> list[tuple[Sentence, ...]]:
 
     def compute() -> list[tuple[Sentence, ...]]:
         pairs = zip(batch.responses, batch.graphs, strict=True)
-        return [read_triples(response, graphs or ()) for response, graphs in pairs]
+        return [CitedText(response, graphs or ()).triple_sentences() for response, graphs in pairs]
 
     return context.once("sentences with cited triples", compute)
 
 
-def unique(triples: Sequence[Triple]) -> dict[Key, Triple]:
+def unique(triples: Sequence[Triple]) -> dict[GraphTriple, Triple]:
     """The different triples in their order; empty values are no triples."""
-    found: dict[Key, Triple] = {}
+    found: dict[GraphTriple, Triple] = {}
     for triple in triples:
-        key = triple_key(triple)
+        key = GraphTriple(*triple).key
         if key[2]:
             found.setdefault(key, triple)
     return found
@@ -76,12 +67,12 @@ class Cited:
     `needed` is the minimum knowledge set, None where the record gives none.
     """
 
-    keys: list[Key]
+    keys: list[GraphTriple]
     correct: list[bool]
-    needed: dict[Key, Triple] | None
+    needed: dict[GraphTriple, Triple] | None
 
     @property
-    def hits(self) -> list[Key]:
+    def hits(self) -> list[GraphTriple]:
         """The triples of the correct citations."""
         return [key for key, right in zip(self.keys, self.correct, strict=True) if right]
 
@@ -99,10 +90,10 @@ def _cited(context: BatchContext, variant: str = "default") -> list[Cited]:
 def _cited_by(context: BatchContext, item: int, by_name: bool) -> Cited:
     batch = context.batch
     graphs = batch.graphs[item] or ()
-    known = keys_of(graphs)
+    known = GraphTriple.keys_of(graphs)
     linked = _linked(graphs) if by_name else {}
     keys = [
-        triple_key((c.qid or linked.get(plain(c.name).casefold(), ""), c.property, c.value))
+        GraphTriple(c.qid or linked.get(plain(c.name).casefold(), ""), c.property, c.value).key
         for sentence in cited_sentences(context)[item]
         for c in sentence.citations
     ]
@@ -113,10 +104,16 @@ def _cited_by(context: BatchContext, item: int, by_name: bool) -> Cited:
 
 def _linked(graphs: Sequence[Graph]) -> dict[str, str]:
     """The ids under the names that only one of them has."""
-    return {name: min(ids) for name, ids in ids_by_name(graphs).items() if len(ids) == 1}
+    ids: dict[str, set[str]] = {}
+    for graph in graphs:
+        for triple in GraphTriple.of_graph(graph):
+            if triple.property == "name":
+                key = triple.key
+                ids.setdefault(key.value.casefold(), set()).add(key.qid)
+    return {name: min(several) for name, several in ids.items() if len(several) == 1}
 
 
-def first_round(meta: dict[str, Any] | None) -> set[Key] | Failure:
+def first_round(meta: dict[str, Any] | None) -> set[GraphTriple] | Failure:
     """The triples of the minimum set that its first round chose, from `meta`; often none."""
     value = (meta or {}).get(_FIRST_ROUND)
     try:
@@ -129,7 +126,7 @@ def first_round(meta: dict[str, Any] | None) -> set[Key] | Failure:
             "texts. Correct it or leave it out"
         )
         return Failure(Status.ERROR, reason)
-    return {triple_key(triple) for triple in triples or ()}
+    return {GraphTriple(*triple).key for triple in triples or ()}
 
 
 def _correctness(context: BatchContext, o: Mapping[str, str]) -> Counts:

@@ -13,11 +13,11 @@ from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
-from trueground.claims import Decomposed, Decomposer
+from trueground.claims import Decomposer
 from trueground.judges import get_judge
 from trueground.models import Prompt
 from trueground.text import fact_key
-from trueground.types import Failure, JudgeRequest, Status, Verdict
+from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 from trueground.wings.papers.builders.base import (
     CALL_FAILED,
     CallEstimate,
@@ -156,7 +156,7 @@ def facts_stage(
     )
 
 
-def _facts_of(decomposed: Sequence[Decomposed]) -> Iterator[AtomicFact]:
+def _facts_of(decomposed: Sequence[list[Claim] | Failure]) -> Iterator[AtomicFact]:
     """The facts of all contexts in order, each once. Raises Rejected."""
     before: set[str] = set()
     for context, claims in enumerate(decomposed):

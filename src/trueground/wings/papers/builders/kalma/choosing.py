@@ -28,7 +28,7 @@ from trueground.errors import InputError
 from trueground.models import UnscoredText
 from trueground.records import describe, shorten
 from trueground.stats import exp, log
-from trueground.text import pairs_of, plain_property
+from trueground.text import GraphTriple
 from trueground.wings.papers.builders.base import BatchStage, Rejected
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.kalma.items import CountedPair, Draft, Fact, LinkedPair, grown
@@ -72,7 +72,9 @@ def read_counts(path: Path) -> RelationCounts:
     bounds = f"a number from 1 to {2 * entries}, two for each of the entries"
     for name, count in counts.items():
         check(count, repr(shorten(name)), 2 * entries, bounds)
-    return RelationCounts(entries, {plain_property(name): count for name, count in counts.items()})
+    return RelationCounts(
+        entries, {GraphTriple.plain_property(name): count for name, count in counts.items()}
+    )
 
 
 class RelationCounter:
@@ -94,7 +96,7 @@ class RelationCounter:
     def _work(self, items: Sequence[LinkedPair]) -> list[CountedPair]:
         own = [
             [
-                {plain_property(name) for name, _ in pairs_of(graph)} - {"name"}
+                {triple.key.property for triple in GraphTriple.of_graph(graph)} - {"name"}
                 for graph in one.graphs
             ]
             for one in items
@@ -210,7 +212,7 @@ class FactChooser:
         said = set(draft.facts)
 
         def rare(fact: Fact) -> float:
-            return specificity(draft.entries, draft.counts[plain_property(fact[1])])
+            return specificity(draft.entries, draft.counts[GraphTriple.plain_property(fact[1])])
 
         left = [fact for fact in facts if fact not in said]
         candidates = sorted(left, key=lambda fact: (-rare(fact), _order(fact)))[: self.most]

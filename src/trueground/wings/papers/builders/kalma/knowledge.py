@@ -8,14 +8,7 @@ from hashlib import sha256
 
 import msgspec
 
-from trueground.text import (
-    format_citation,
-    format_graph,
-    pairs_of,
-    plain_property,
-    read_triples,
-    triple_key,
-)
+from trueground.text import CitedText, GraphTriple, format_graph
 from trueground.types import Graph
 from trueground.wings.papers.builders.kalma.items import Fact, LinkedPair, read_words
 from trueground.wings.papers.kalma.source import TRIVIAL
@@ -40,7 +33,7 @@ def skipped_properties(written: str) -> frozenset[str]:
     if written == "trivial":
         return TRIVIAL | read_words("housekeeping")[""]
     named = [] if written == "none" else [one for one in written.split(",") if one.strip()]
-    return frozenset({"name", *map(plain_property, named)})
+    return frozenset({"name", *map(GraphTriple.plain_property, named)})
 
 
 def pool(item: LinkedPair, skipped: Collection[str]) -> list[Fact]:
@@ -50,11 +43,11 @@ def pool(item: LinkedPair, skipped: Collection[str]) -> list[Fact]:
     """
     found: dict[tuple[str, str, str], Fact] = {}
     for graph in item.graphs:
-        for name, value in pairs_of(graph):
+        for qid, name, value in GraphTriple.of_graph(graph):
             address = _ID.search(name) is not None or _ADDRESS.match(value.strip()) is not None
-            if plain_property(name) not in skipped and not address:
-                fact = (str(graph["qid"]), " ".join(name.split()), " ".join(value.split()))
-                found.setdefault(triple_key(fact), fact)
+            if GraphTriple.plain_property(name) not in skipped and not address:
+                fact = (qid, " ".join(name.split()), " ".join(value.split()))
+                found.setdefault(GraphTriple(*fact).key, fact)
     facts = [*found.values()]
     # Every round asks, and reading takes long.
     key = sha256(msgspec.json.encode((facts, item.graphs))).digest()
@@ -71,12 +64,12 @@ def _citable(facts: Sequence[Fact], graphs: Sequence[Graph]) -> Iterator[Fact]:
     All are read as one text, since laying out the graphs costs more than reading; a group that is
     not read back whole, as an odd bracket may swallow its neighbours, is halved.
     """
-    said = " ".join(f"It says so {format_citation(fact[0], [fact[1:]])}." for fact in facts)
+    said = " ".join(f"It says so {GraphTriple(*fact).citation}." for fact in facts)
     read = [
-        [triple_key((c.qid, c.property, c.value)) for c in sentence.citations]
-        for sentence in read_triples(said, graphs)
+        [c.triple.key for c in sentence.citations]
+        for sentence in CitedText(said, graphs).triple_sentences()
     ]
-    if read == [[triple_key(fact)] for fact in facts]:
+    if read == [[GraphTriple(*fact).key] for fact in facts]:
         yield from facts
     elif len(facts) > 1:
         middle = len(facts) // 2

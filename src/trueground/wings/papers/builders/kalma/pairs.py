@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from trueground.errors import GraphError, UsageError
 from trueground.records import describe, known_id, shorten
-from trueground.text import plain, read_triples
+from trueground.text import CitedText, plain
 from trueground.wings.graphs import Entity, KnowledgeGraph, Listed, find_joined, name_key
 from trueground.wings.papers.builders.base import Rejected, SourceStep, Stage
 from trueground.wings.papers.builders.client import ModelClient
@@ -124,7 +124,9 @@ def _pair_of(row: dict[str, Any], place: str, name_words: int) -> SourcePair | R
             return Rejected("incomplete_name", f"{place}: {shorten(name)!r} has {counted}", id=id_)
     if name_key(head) == name_key(tail):
         return Rejected("same_names", f"{place}: found {shorten(head)!r} twice", id=id_)
-    if any(one.citations or one.missing for one in read_triples(texts["paragraph"], ())):
+    if any(
+        one.citations or one.missing for one in CitedText(texts["paragraph"], ()).triple_sentences()
+    ):
         return Rejected("has_citations", f"{place}: {shorten(texts['paragraph'])}", id=id_)
     return SourcePair(id_, **texts)
 

@@ -15,16 +15,7 @@ import msgspec
 
 from trueground.models import Prompt
 from trueground.records import shorten
-from trueground.text import (
-    Sentence,
-    format_citation,
-    plain,
-    plain_property,
-    read_triples,
-    remove_brackets,
-    triple_brackets,
-    triple_key,
-)
+from trueground.text import CitedText, GraphTriple, Sentence, plain
 from trueground.types import Graph
 from trueground.wings.papers.builders.base import (
     CallEstimate,
@@ -95,7 +86,7 @@ def annotating_stage(prompt: Prompt, skipped: Collection[str]) -> LLMStage[Count
         return mark_fields({"paragraph": item.paragraph, "knowledge": knowledge})
 
     def cited(item: CountedPair, reply: Annotated) -> list[Fact]:
-        read = read_triples(reply.paragraph, item.graphs)
+        read = CitedText(reply.paragraph, item.graphs).triple_sentences()
         return find_facts(read, pool(item, skipped), item.graphs)
 
     def check(item: CountedPair, reply: Annotated) -> None:
@@ -156,13 +147,15 @@ def extending_stage(
         if fact is None:
             return [draft]
         knowledge = format_knowledge([fact], draft)
-        citation = format_citation(fact[0], [fact[1:]])
+        citation = GraphTriple(*fact).citation
         fields = {"paragraph": draft.text, "knowledge": knowledge, "citation": citation}
 
         def check(reply: Extended) -> None:
             with showing(lambda: reply):
                 check_form(reply.paragraph, draft.text + knowledge)
-                sentences = read_triples(_added(reply.paragraph, draft), draft.graphs)
+                sentences = CitedText(
+                    _added(reply.paragraph, draft), draft.graphs
+                ).triple_sentences()
                 found = find_facts(sentences, facts, draft.graphs)
                 if fact not in found:
                     raise Rejected("knowledge_not_cited", f"{_written(*fact)} is not cited")
@@ -225,7 +218,7 @@ def _added(changed: str, draft: Draft) -> str:
     if rest.startswith("["):  # behind the full stop it belongs to what stands before
         detail = "the citation stands before the new sentence, and so counts for the old one"
         raise Rejected("not_one_sentence", detail)
-    said = [one for one in read_triples(rest, draft.graphs) if one.text.strip()]
+    said = [one for one in CitedText(rest, draft.graphs).triple_sentences() if one.text.strip()]
     if len(said) != 1:
         raise Rejected("not_one_sentence", f"found {len(said)} sentences behind the old paragraph")
     return rest
@@ -275,14 +268,10 @@ def saying_stage(prompt: Prompt, rounds: int) -> LLMStage[Draft, Draft]:
 
 def _new_sentences(draft: Draft) -> Iterator[tuple[str, str]]:
     """Each sentence that a round added, without its brackets, and the triple that it cites."""
-    read = read_triples(draft.text, draft.graphs)
+    read = CitedText(draft.text, draft.graphs).triple_sentences()
     for fact in (fact for one in draft.knowledge[1:] for fact in one):
-        wanted = triple_key(fact)
-        citing = [
-            one.text
-            for one in read
-            if any(triple_key((c.qid, c.property, c.value)) == wanted for c in one.citations)
-        ]
+        wanted = GraphTriple(*fact).key
+        citing = [one.text for one in read if any(c.triple.key == wanted for c in one.citations)]
         yield citing[-1] if citing else "", format_fact(fact, draft)
 
 
@@ -291,8 +280,7 @@ def _new_sentences(draft: Draft) -> Iterator[tuple[str, str]]:
 
 def bare(text: str, graphs: Sequence[Graph]) -> str:
     """The text without the triples that it cites, on one line."""
-    composed = unicodedata.normalize("NFC", text)
-    return plain(remove_brackets(composed, triple_brackets(composed, graphs)))
+    return plain(CitedText(text, graphs).without_triples())
 
 
 def check_form(text: str, shown: str) -> None:
@@ -315,18 +303,18 @@ def find_facts(
 
     Rejected: citation_not_in_pool; value_not_said where a sentence does not speak of what it cites.
     """
-    known = {triple_key(fact): fact for fact in pool}
+    known = {GraphTriple(*fact).key: fact for fact in pool}
     names = {(plain(str(graph["qid"])), plain(str(graph.get("name", "")))) for graph in graphs}
     found: dict[Fact, None] = {}
     for sentence in sentences:
         if sentence.missing:
             raise Rejected("citation_not_in_pool", "[NA] cites nothing")
         for one in sentence.citations:
-            if plain_property(one.property).lower() == "name":
+            if GraphTriple.plain_property(one.property).lower() == "name":
                 if (plain(one.qid), plain(one.value)) not in names:
                     raise Rejected("citation_not_in_pool", _written(one.qid, "name", one.value))
                 continue
-            fact = known.get(triple_key((one.qid, one.property, one.value)))
+            fact = known.get(one.triple.key)
             if fact is None:
                 raise Rejected("citation_not_in_pool", _written(one.qid, one.property, one.value))
             if not speaks_of(sentence.text, fact[2]):
@@ -374,4 +362,4 @@ def _first_difference(new: str, old: str) -> str:
 
 
 def _written(qid: str, name: str, value: str) -> str:
-    return shorten(format_citation(qid, [(name, value)]), 120)
+    return shorten(GraphTriple(qid, name, value).citation, 120)

@@ -13,7 +13,7 @@ import msgspec
 from trueground.models import ChatRequest, Prompt
 from trueground.options import parse_options
 from trueground.records import FileInfo
-from trueground.text import format_graph, pairs_of, read_triples, triple_key
+from trueground.text import CitedText, GraphTriple, format_graph
 from trueground.wings.labeling import AnnotationTask
 from trueground.wings.papers.builders.base import BuildPlan, BuiltDataset
 from trueground.wings.papers.builders.checks import need_languages
@@ -163,10 +163,10 @@ def tasks_of(item: QuestionRequest) -> Iterator[AnnotationTask]:
             "knowledge": knowledge,
         }
         yield AnnotationTask.of(QUALITY, f"{item.id}/{version}", shown)
-    numbers = {triple_key(fact): n for n, fact in enumerate(item.facts, 1)}
-    for sentence in read_triples(item.text, item.graphs):
+    numbers = {GraphTriple(*fact).key: n for n, fact in enumerate(item.facts, 1)}
+    for sentence in CitedText(item.text, item.graphs).triple_sentences():
         for one in sentence.citations:
-            number = numbers.pop(triple_key((one.qid, one.property, one.value)), None)
+            number = numbers.pop(one.triple.key, None)
             if number is not None:
                 shown = {"sentence": sentence.text, "citation": knowledge[number - 1]}
                 yield AnnotationTask.of(ALIGNMENT, f"{item.id}/{number}", shown)
@@ -232,7 +232,7 @@ def _row(item: QuestionRequest, version: str) -> dict[str, Any]:
 
 def _built_items(item: QuestionRequest) -> Iterator[BuiltItem]:
     rounds, facts = len(item.knowledge), len(item.facts)
-    known = sum(1 for graph in item.graphs for _ in pairs_of(graph))
+    known = sum(1 for graph in item.graphs for _ in GraphTriple.of_graph(graph))
     for version in VERSIONS:
         factors = {"question": version, "relation": item.relation, "rounds": str(rounds)}
         numbers: dict[str, float] = {"gold_knowledge": facts, "knowledge": known, "rounds": rounds}

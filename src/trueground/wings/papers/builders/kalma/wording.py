@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from trueground.text import plain_property
+from trueground.text import GraphTriple
 from trueground.wings.papers.builders.kalma.items import read_words
 
 Part = Literal["noun", "verb", "adjective"]
@@ -40,7 +40,7 @@ def wording_sha256() -> str:
 
 def relation_words(relation: str) -> list[str]:
     """The words of a relation's name: `place_of_birth`, `livesIn`; asides in brackets left out."""
-    text = plain_property(relation)
+    text = GraphTriple.plain_property(relation)
     bare = _ASIDE.sub("", text).strip() or text
     return _HUMP.sub(" ", bare).split() if " " not in bare else bare.split()
 
