@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -114,7 +114,12 @@ class Choice(msgspec.Struct):
 
 
 class Record(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """One answered question, checked and in canonical form. `None` means: not given."""
+    """One answered question, checked and in canonical form. `None` means: not given.
+
+    `MAX_RESPONSE_CHARS` limits `response`: a row with a longer one is bad.
+    """
+
+    MAX_RESPONSE_CHARS: ClassVar[int] = 10_000_000
 
     id: str
     response: str

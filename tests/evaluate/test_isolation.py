@@ -471,9 +471,7 @@ def test_odd_replies_are_scored_and_read_back(replies: ChaosServer, tmp_path: Pa
 def test_a_reply_that_cannot_be_scored_is_an_error(
     replies: ChaosServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from trueground.evaluate import questions
-
-    monkeypatch.setattr(questions, "LARGEST_RESPONSE", 1_000)
+    monkeypatch.setattr(tg.Record, "MAX_RESPONSE_CHARS", 1_000)
     data = write_questions(tmp_path / "q.jsonl", 10)
     options = tg.ModelOptions(base_url=replies.base_url)
     result = tg.run(

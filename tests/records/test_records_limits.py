@@ -18,7 +18,7 @@ from tests.records.record_files import write
 import trueground as tg
 from trueground.errors import BadRowsError, InputError
 from trueground.records.files import LARGEST_ROW
-from trueground.records.problems import LARGEST_RESPONSE
+from trueground.types import Record
 
 MIB = 1 << 20
 # Runs a call in a process of its own; prints its peak in MiB, then what was raised.
@@ -105,7 +105,10 @@ def test_an_array_of_brackets_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_an_answer_beyond_the_limit_is_a_bad_row(tmp_path: Path) -> None:
-    rows = [{"response": "a" * (LARGEST_RESPONSE + 1)}, {"response": "x", "references": ["x"]}]
+    rows = [
+        {"response": "a" * (Record.MAX_RESPONSE_CHARS + 1)},
+        {"response": "x", "references": ["x"]},
+    ]
     path = write(tmp_path / "a.jsonl", *rows)
     with pytest.raises(BadRowsError, match="10,000,001 characters; expected an answer of at most"):
         tg.score(path, metrics="f1")

@@ -14,16 +14,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from trueground.benchmarks.datasets import (
-    ORIGIN,
-    DataFile,
-    Dataset,
-    FileRecord,
-    get_dataset,
-)
+from trueground.benchmarks.datasets import ORIGIN, DataFile, Dataset, FileRecord, get_dataset
 from trueground.errors import InputError, UsageError, WriteError
 from trueground.files import OutputPath, StateFile
-from trueground.net import HubFile, list_hub_files
+from trueground.net import HubFile
 from trueground.options import Progress
 
 _SHARD = re.compile(r"-(\d+)-of-(\d+)(?=\.)")
@@ -89,7 +83,7 @@ async def _from_hub(dataset: Dataset, data_file: DataFile, report: Progress) -> 
     if before and len(intact) == len(before):
         return [FetchedFile(record, new=False) for record in before.values()]
     revision = next((r.revision for r in before.values() if r.revision), "main")
-    listing = await list_hub_files(data_file.repo, revision)
+    listing = await HubFile.list_all(data_file.repo, revision)
     wanted = [file for file in listing.files if fnmatchcase(file.path, data_file.pattern)]
     if not wanted:
         raise InputError(

@@ -99,7 +99,7 @@ def clear(
 ) -> None:
     """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
     from trueground.files import home
-    from trueground.net import ResponseCache, clear_caches
+    from trueground.net import ResponseCache
     from trueground.view import clear_indexes
 
     files = {"": ResponseCache.path_of(), **_beside()}
@@ -120,7 +120,7 @@ def clear(
     if not (yes or _confirmed(asked)):
         _tell(paths, dict.fromkeys(paths, 0), "nothing was removed", screen)
         return
-    gone = dict(zip(files, clear_caches(list(files.values()), model, age), strict=True))
+    gone = dict(zip(files, ResponseCache.clear(list(files.values()), model, age), strict=True))
     gone["views"] = clear_indexes(age) if "views" in there else 0
     words = "\n".join(
         f"removed {gone[name]:,} {_NOUNS.get(name, 'replies')}{which} from {path}"

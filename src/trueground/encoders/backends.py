@@ -19,7 +19,7 @@ from trueground.encoders.base import EncoderOptions, Floats
 from trueground.encoders.loading import Checkpoint, ModelKind, class_to_load, is_dpr
 from trueground.encoders.tiles import TokenTile, Whole, Workers, library_version
 from trueground.errors import InputError, UsageError
-from trueground.net import check_complete, import_optional, loading, reason
+from trueground.net import RequestedModel, import_optional, reason
 
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(float)": np.float32}
 _CUDA = "CUDAExecutionProvider"
@@ -142,9 +142,9 @@ class TorchBackend:
 
     @cached_property
     def _model(self) -> Any:
-        torch, shown = import_hf("torch"), self._checkpoint.shown
+        torch, requested = import_hf("torch"), RequestedModel(self._checkpoint.shown)
         int8 = self._options.dtype == "int8"
-        with loading(import_hf, shown, "say trust_remote_code=true") as transformers:
+        with requested.loading(import_hf, "say trust_remote_code=true") as transformers:
             model, info = getattr(
                 transformers, class_to_load(self._checkpoint.config, self._kind)
             ).from_pretrained(
@@ -156,7 +156,7 @@ class TorchBackend:
                 **self._changes,
             )
             missing = [key for key in info["missing_keys"] if not self._is_unused(key)]
-            check_complete(shown, missing)
+            requested.check_complete(missing)
             model.eval()
             if int8:
                 return _quantise(torch, model)

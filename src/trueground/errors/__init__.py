@@ -34,6 +34,7 @@ from trueground.errors.wording import in_python, user_messages
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 __all__ = [
     "BadRow",
     "BadRowsError",
@@ -203,6 +204,18 @@ class MissingExtraError(TruegroundError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f'{what} needs an optional package: pip install "trueground[{extra}]"')
+
+    @classmethod
+    def of_url(cls, name: str, error: ImportError) -> TruegroundError:
+        """Return the error for a URL whose store needs a package that isn't installed.
+
+        Args:
+            name: The URL without credentials.
+            error: What importing the package raised.
+        """
+        if name.startswith(("s3://", "s3a://")):
+            return cls(name, "s3")
+        return InputError(f"{name} needs a package that is not installed: {error}")
 
 
 class OutputError(TruegroundError):

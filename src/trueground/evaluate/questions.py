@@ -18,7 +18,7 @@ from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.table import BY_ID, REPEAT
 from trueground.models import ChatModel, ChatRequest, ModelRequest, Reply, ReplySlot, ReplyStore
 from trueground.net import raised
-from trueground.records import LARGEST_RESPONSE, Check
+from trueground.records import Check
 from trueground.runs import Manifest, Response, ResponseLog, as_stored
 from trueground.types import Answered, Failure, Record, Status
 
@@ -203,10 +203,10 @@ class AnsweredQuestions:
             failure = Failure(Status.TRUNCATED, "the reply ended at the token limit")
         elif response.status is not None:
             failure = Failure(response.status, response.error or "the call failed")
-        if len(text) > LARGEST_RESPONSE:
+        if len(text) > Record.MAX_RESPONSE_CHARS:
             reason = (
                 f"the reply has {len(text):,} characters; expected an answer of at most "
-                f"{LARGEST_RESPONSE:,} characters"
+                f"{Record.MAX_RESPONSE_CHARS:,} characters"
             )
             return "", failure or Failure(Status.ERROR, reason)
         try:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from trueground.files.digests import file_digest as file_digest
     from trueground.files.home_folder import home as home
     from trueground.files.locks import FolderLock as FolderLock
-    from trueground.files.output_path import OutputPath as OutputPath, safe_name as safe_name
+    from trueground.files.output_path import OutputPath as OutputPath
     from trueground.files.state import StateFile as StateFile
     from trueground.files.writing import NewFolders as NewFolders
 __getattr__, __dir__ = load_lazily(
@@ -18,10 +18,7 @@ __getattr__, __dir__ = load_lazily(
         "digests": ("file_digest",),
         "home_folder": ("home",),
         "locks": ("FolderLock",),
-        "output_path": (
-            "OutputPath",
-            "safe_name",
-        ),
+        "output_path": ("OutputPath",),
         "state": ("StateFile",),
         "writing": ("NewFolders",),
     },

@@ -23,12 +23,6 @@ _PAGE_ENDINGS = (".html", ".htm")
 MAX_NAME_CHARS = 60
 
 
-def safe_name(name: str) -> str:
-    """Return the characters of `name` that every file system takes, at most 60 of them."""
-    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.")
-    return safe[:MAX_NAME_CHARS] or "score"
-
-
 class OutputFiles(NamedTuple):
     """The page and the file of numbers that a path names; None for one that isn't written."""
 
@@ -47,6 +41,12 @@ class OutputPath:
     def __init__(self, path: Path, option: str = "--out") -> None:
         self.path = path
         self.option = option
+
+    @staticmethod
+    def safe_name(name: str) -> str:
+        """Return the characters of `name` that every file system takes, at most 60 of them."""
+        safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.")
+        return safe[:MAX_NAME_CHARS] or "score"
 
     @property
     def has_file_ending(self) -> bool:

@@ -27,7 +27,7 @@ from trueground.models.openai_replies import (
     trouble_in,
     wants_other_limit,
 )
-from trueground.net import FileForm, HttpError, HttpReply, Secrets, UnusableError, readable
+from trueground.net import HttpError, HttpReply, Secrets
 from trueground.types import Status
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class EndpointBatch(msgspec.Struct):
             line = error.get("line") if isinstance(error, dict) else None
             if isinstance(error, dict):
                 error = error.get("message") or error.get("code")
-            words = readable(str(error).encode())
+            words = HttpReply.shorten(str(error).encode())
             found.append(f"{words} (line {line})" if line else words)
         words = "; ".join([word for word in found if word][:_SHOWN])
         nothing = " and has no results" if self.status.lower() == "completed" else ""
@@ -156,8 +156,9 @@ class BatchApi:
 
     async def upload(self, path: Path) -> str:
         """Send a file of calls; its id. OSError if it cannot be read."""
-        form = FileForm({"purpose": "batch"}, "file", path)
-        return (await self._client.post(self._url("files"), form, _reader(_EndpointFile))).id
+        fields = {"purpose": "batch"}
+        read = _reader(_EndpointFile)
+        return (await self._client.upload(self._url("files"), path, fields, read)).id
 
     async def create(self, file_id: str, url: str, mark: Mapping[str, str]) -> EndpointBatch:
         """Make a batch of an uploaded file, once, however often the attempt fails.
@@ -256,7 +257,7 @@ def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> BatchResult | None:
             return BatchResult(found.custom_id, None)
         reason = f"the batch holds no reply to this call: {trouble.words or 'no reason given'}"
         body = error_body(found.error) if found.error else b""
-        raise UnusableError(reason, retryable=False, body=body)
+        raise HttpError(reason, retryable=False, body=body)
     except HttpError as error:
         lost = without_secrets(failed(error), secrets)
         return BatchResult(found.custom_id, lost, wants_other_limit(error))
@@ -279,11 +280,11 @@ def _parse(line: bytes) -> _BatchLine | None:
 
 
 def _check_own(batch: EndpointBatch, batch_id: str, file_id: str | None) -> EndpointBatch:
-    """The batch itself, if it is the one that was asked for. Raises UnusableError."""
+    """The batch itself, if it is the one that was asked for. Raises HttpError."""
     unknown = None in (file_id, batch.input_file_id)
     if batch.id == batch_id and (unknown or batch.input_file_id == file_id):
         return batch
-    raise UnusableError(f"the endpoint tells of batch {batch.id} where {batch_id} was asked for")
+    raise HttpError(f"the endpoint tells of batch {batch.id} where {batch_id} was asked for")
 
 
 def _reader(kind: type[T]) -> Callable[[HttpReply], T]:
@@ -294,6 +295,6 @@ def _reader(kind: type[T]) -> Callable[[HttpReply], T]:
             return msgspec.convert(reply.json(), kind)
         except msgspec.ValidationError as error:
             reason = f"the endpoint's reply has another shape than the Batch API's: {error}"
-            raise UnusableError(reason, retryable=False) from None
+            raise HttpError(reason, retryable=False) from None
 
     return read

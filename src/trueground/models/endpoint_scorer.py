@@ -17,7 +17,7 @@ from trueground.models.openai import find_endpoint
 from trueground.models.openai_replies import error_inside, failed, refused
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity import UnscoredText, as_logprob
-from trueground.net import HttpError, HttpReply, UnusableError
+from trueground.net import HttpError, HttpReply
 from trueground.types import Status
 
 _GIVE_UP_AFTER = 20  # calls in a row that came to nobody
@@ -251,9 +251,9 @@ def _read(reply: HttpReply) -> dict[str, Any]:
         value = json.loads(reply.utf8())  # NaN and Infinity too, which servers send
     except RecursionError:
         reason = f"HTTP {reply.status}: the reply is nested too deeply to be read"
-        raise UnusableError(reason, status=reply.status, retryable=False) from None
+        raise HttpError(reason, status=reply.status, retryable=False) from None
     except ValueError:
-        raise UnusableError(reply.not_json(), status=reply.status, paid=True) from None
+        raise HttpError(reply.not_json(), status=reply.status, paid=True) from None
     if not isinstance(value, dict):
         return {}
     if value.get("error"):

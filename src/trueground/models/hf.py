@@ -32,7 +32,7 @@ from trueground.models.openai_replies import split_thinking
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity import UnscoredText, as_logprob
 from trueground.models.prompts import lay_out, read_wrapper
-from trueground.net import CheckpointSource, RequestedModel, check_complete, loading
+from trueground.net import CheckpointSource, RequestedModel
 from trueground.types import Status
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
@@ -86,11 +86,11 @@ def find(name: str, options: ModelOptions) -> CheckpointSource:
 
 def load(source: CheckpointSource, options: ModelOptions) -> Loaded:
     """Load weights and tokenizer. InputError, or UsageError where code would have to be trusted."""
-    torch, shown = import_extra("torch"), f"hf:{source.where}"
+    torch, requested = import_extra("torch"), RequestedModel(source.where, prefix="hf:")
     common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
     if source.revision is not None:
         common["revision"] = source.revision
-    with loading(import_extra, shown) as transformers:
+    with requested.loading(import_extra) as transformers:
         config = transformers.AutoConfig.from_pretrained(source.where, **common)
         seq2seq = bool(config.is_encoder_decoder)
         kind = transformers.AutoModelForSeq2SeqLM if seq2seq else transformers.AutoModelForCausalLM
@@ -112,7 +112,7 @@ def load(source: CheckpointSource, options: ModelOptions) -> Loaded:
             **quantized,
             **common,
         )
-        check_complete(shown, info["missing_keys"])
+        requested.check_complete(info["missing_keys"])
         tokenizer = transformers.AutoTokenizer.from_pretrained(source.where, **common)
         model.eval()
         # The model's special tokens stay, none of its habits: parameters come with each call.

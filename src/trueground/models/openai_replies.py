@@ -11,7 +11,7 @@ import msgspec
 import orjson
 
 from trueground.models.base import Reply, TokenLogprob, TokenUsage
-from trueground.net import ConnectError, HttpError, HttpReply, UnusableError, is_passing, readable
+from trueground.net import HttpError, HttpReply
 from trueground.types import Status
 
 _CUT = {"length", "max_tokens"}
@@ -198,7 +198,7 @@ def _instead(message: _Message, text: str) -> str | None:
 def _read_lenient(reply: HttpReply) -> _ReplyBody:
     """What strict JSON forbids and servers send: NaN, endless numbers, halves of characters.
 
-    Raises UnusableError: another attempt may help where it is no complete JSON. What is complete
+    Raises HttpError: another attempt may help where it is no complete JSON. What is complete
     and of another shape was paid for, and would be again.
     """
     complete = True
@@ -215,7 +215,7 @@ def _read_lenient(reply: HttpReply) -> _ReplyBody:
         reason = f"HTTP {reply.status}: the reply is nested too deeply to be read"
     except ValueError:
         reason, complete = reply.not_json(), False
-    raise UnusableError(reason, status=reply.status, retryable=not complete, paid=True)
+    raise HttpError(reason, status=reply.status, retryable=not complete, paid=True)
 
 
 def _parts(content: str | list[Any] | None) -> tuple[str, str]:
@@ -309,7 +309,7 @@ class Trouble(NamedTuple):
 
     def is_passing(self) -> bool:
         """Whether a code says that another attempt may help."""
-        return bool(self.codes & _PASSING) or any(map(is_passing, self._numbers()))
+        return bool(self.codes & _PASSING) or any(map(HttpError.is_passing, self._numbers()))
 
     def is_final(self, status: int | None) -> bool:
         refused_to_all = self._numbers() | {status}
@@ -348,9 +348,9 @@ def trouble_of(body: bytes) -> Trouble:
     try:
         trouble = trouble_in(orjson.loads(body))
     except ValueError:
-        return Trouble(readable(body), frozenset())
+        return Trouble(HttpReply.shorten(body), frozenset())
     words = trouble.words or body.decode("utf-8", "replace")
-    return Trouble(readable(words.encode("utf-8", "replace")), trouble.codes)
+    return Trouble(HttpReply.shorten(words.encode("utf-8", "replace")), trouble.codes)
 
 
 def refused(reply: HttpReply) -> HttpError:
@@ -371,7 +371,7 @@ def error_inside(reply: HttpReply, inner: Any) -> HttpError:
     passing = trouble.is_passing() and not final and not trouble.is_too_long(None)
     origin = reply.origin if final else ""
     words = f"HTTP {reply.status}{origin} with an error: {trouble.words}"
-    return UnusableError(words, retryable=passing, status=reply.status, body=body)
+    return HttpError(words, retryable=passing, status=reply.status, body=body)
 
 
 def error_body(inner: Any) -> bytes:
@@ -397,8 +397,8 @@ def refuses(error: HttpError, name: str) -> bool:
 def failed(error: HttpError) -> Reply:
     """The reply that stands for a call that failed."""
     reply = Reply(status=Status.ERROR, error=str(error), calls=error.calls)
-    final = isinstance(error, ConnectError) or error.status in _REFUSED_TO_ALL
-    if error.body and not isinstance(error, ConnectError):
+    final = error.is_unreachable or error.status in _REFUSED_TO_ALL
+    if error.body and not error.is_unreachable:
         trouble = trouble_of(error.body)
         if not error.retryable and trouble.is_too_long(error.status):
             reply.status = Status.TOO_LONG

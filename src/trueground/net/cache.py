@@ -11,15 +11,18 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import zstandard
 
 from trueground.files import home
 from trueground.net.cache_file import describe_failure, open_cache, read_cache, retry_while_locked
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 _INTERVAL_S = 0.05
 _BATCH = 500
@@ -71,6 +74,15 @@ class ResponseCache:
         `graphs` (replies of SPARQL endpoints).
         """
         return home() / f"{kind}.sqlite"
+
+    @staticmethod
+    def clear(
+        paths: Sequence[Path], model: str | None = None, older_than: timedelta | None = None
+    ) -> list[int]:
+        """Remove entries of these caches and return their numbers, see `clear_caches`."""
+        from trueground.net.cache_contents import clear_caches
+
+        return clear_caches(paths, model, older_than)
 
     @staticmethod
     @contextmanager

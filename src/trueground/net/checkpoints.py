@@ -110,7 +110,10 @@ class RequestedModel:
 
     def no_safetensors(self) -> InputError:
         """Return the error for a model without weights that may be loaded."""
-        return _no_safetensors(self.shown)
+        return InputError(
+            f"{self.shown}: no *.safetensors there, and other formats of weights are not loaded; "
+            "convert the model with its save_pretrained(), which writes safetensors"
+        )
 
     def check_whole(self, file: Path) -> None:
         """InputError for a safetensors file that ends before its header says."""
@@ -162,6 +165,47 @@ class RequestedModel:
             ]
         return Path(paths[-1]).parent
 
+    @contextmanager
+    def loading(
+        self, module: Callable[[str], Any], trust: str = "pass --trust-remote-code"
+    ) -> Iterator[Any]:
+        """Yield the `transformers` module, without progress bars; its errors come out in words.
+
+        `module` imports it; `trust` is how the user says that the model's own code may run.
+        InputError; UsageError where the model brings code that would have to be trusted.
+        """
+        transformers = module("transformers")
+        # The run has a progress bar of its own; and what matters of a loading is said as an error.
+        log = transformers.utils.logging
+        bars, level = log.is_progress_bar_enabled(), log.get_verbosity()
+        log.disable_progress_bar()
+        log.set_verbosity_error()
+        try:
+            yield transformers
+        except TruegroundError:
+            raise
+        except Exception as error:  # every architecture has its own ways to fail
+            if "trust_remote_code" in str(error):
+                raise UsageError(
+                    f"{self.shown} brings Python code of its own, which would run on this machine; "
+                    f"if you trust its publisher, {trust}"
+                ) from error
+            if "use_safetensors" in str(error):
+                raise self.no_safetensors() from error
+            raise InputError(f"{self.shown} cannot be loaded: {reason(error)}") from error
+        finally:
+            log.set_verbosity(level)
+            if bars:
+                log.enable_progress_bar()
+
+    def check_complete(self, missing: Iterable[str]) -> None:
+        """InputError where parts of the model are in no file of weights."""
+        if parts := sorted(missing):
+            raise InputError(
+                f"{self.shown}: the weights lack {len(parts)} parts of the model, such as "
+                f"{parts[0]}; they would be random numbers. Fetch the files again."
+            )
+
 
 def import_optional(module: str, what: str, extra: str) -> Any:
     """Import an optional module. Typed Any, so that type checks do not depend on the extra."""
@@ -178,14 +222,6 @@ def import_optional(module: str, what: str, extra: str) -> Any:
         return import_module(module)
     except ModuleNotFoundError as error:
         raise MissingExtraError(what, extra) from error
-
-
-def _no_safetensors(shown: str) -> InputError:
-    """Return the error for a model without weights that may be loaded."""
-    return InputError(
-        f"{shown}: no *.safetensors there, and other formats of weights are not loaded; "
-        "convert the model with its save_pretrained(), which writes safetensors"
-    )
 
 
 @contextmanager
@@ -219,49 +255,6 @@ def _asking_hub(model: RequestedModel) -> Iterator[Any]:
         log.setLevel(level)
         if not hidden:
             bars.enable_progress_bars()
-
-
-@contextmanager
-def loading(
-    module: Callable[[str], Any], shown: str, trust: str = "pass --trust-remote-code"
-) -> Iterator[Any]:
-    """The `transformers` module, without progress bars; what goes wrong inside comes out in words.
-
-    `module` imports it; `trust` is how the user says that the model's own code may run.
-    InputError; UsageError where the model brings code that would have to be trusted.
-    """
-    transformers = module("transformers")
-    # The run has a progress bar of its own; and what matters of a loading is said as an error.
-    log = transformers.utils.logging
-    bars, level = log.is_progress_bar_enabled(), log.get_verbosity()
-    log.disable_progress_bar()
-    log.set_verbosity_error()
-    try:
-        yield transformers
-    except TruegroundError:
-        raise
-    except Exception as error:  # every architecture has its own ways to fail
-        if "trust_remote_code" in str(error):
-            raise UsageError(
-                f"{shown} brings Python code of its own, which would run on this machine; "
-                f"if you trust its publisher, {trust}"
-            ) from error
-        if "use_safetensors" in str(error):
-            raise _no_safetensors(shown) from error
-        raise InputError(f"{shown} cannot be loaded: {reason(error)}") from error
-    finally:
-        log.set_verbosity(level)
-        if bars:
-            log.enable_progress_bar()
-
-
-def check_complete(shown: str, missing: Iterable[str]) -> None:
-    """InputError where parts of the model are in no file of weights."""
-    if parts := sorted(missing):
-        raise InputError(
-            f"{shown}: the weights lack {len(parts)} parts of the model, such as "
-            f"{parts[0]}; they would be random numbers. Fetch the files again."
-        )
 
 
 def reason(error: Exception) -> str:

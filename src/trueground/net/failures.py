@@ -8,7 +8,7 @@ HttpError
 ├── TooLargeError   a reply beyond the limit
 └── UnusableError   a 2xx reply that does not hold what it should
 
-They stay inside the package: whoever calls makes them into a reply or a TruegroundError.
+Callers make an HttpError into a reply or a TruegroundError. Other packages see its attributes only.
 """
 
 from __future__ import annotations
@@ -64,7 +64,14 @@ class HttpReply:
 
     def text(self) -> str:
         """Return the beginning of the body on one line, for messages."""
-        return readable(self.utf8())
+        return self.shorten(self.utf8())
+
+    @staticmethod
+    def shorten(body: bytes, limit: int = _SHOWN) -> str:
+        """Return the beginning of a body on one line, for messages."""
+        # NULs are what is left of UTF-16; no secret may hide between them.
+        text = " ".join(body[: 4 * limit].replace(b"\0", b"").decode("utf-8", "replace").split())
+        return text if len(text) <= limit else f"{text[:limit]}…"
 
     def require_success(self) -> HttpReply:
         """Return the reply itself if its status is 2xx. Raises StatusError."""
@@ -83,7 +90,7 @@ class HttpReply:
         origin = self.origin if name_origin else ""
         return StatusError(
             f"HTTP {self.status}{origin}: {message or 'no reason given'}",
-            retryable=is_passing(self.status),
+            retryable=HttpError.is_passing(self.status),
             status=self.status,
             body=self.utf8(),
             wait=requested_wait(self.headers, datetime.now(UTC)),
@@ -130,6 +137,28 @@ class HttpError(Exception):
         self.body, self.wait, self.paid = body, wait, paid
         self.attempts = self.calls = 1
 
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether nobody could be reached at the address."""
+        return False
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the reply was not complete in time."""
+        return False
+
+    @staticmethod
+    def is_passing(status: int) -> bool:
+        """Whether an error with this status may go away by itself."""
+        return status in _PASSING or 500 <= status <= 599
+
+    @staticmethod
+    def describe(error: BaseException | None) -> str | None:
+        """Return what an error of aiohttp or the system means; None if it isn't the network's."""
+        if isinstance(error, NETWORK_ERRORS):
+            return network_error(error, 0.0).reason
+        return None
+
     def __str__(self) -> str:
         """The reason, and the number of attempts if there were several."""
         return self.reason if self.attempts == 1 else f"{self.reason} ({self.attempts} attempts)"
@@ -138,6 +167,11 @@ class HttpError(Exception):
 class ConnectError(HttpError):
     """Nobody could be reached at the address."""
 
+    @property
+    def is_unreachable(self) -> bool:
+        """Always True."""
+        return True
+
 
 class BrokenError(HttpError):
     """The connection broke before the reply was complete."""
@@ -145,6 +179,11 @@ class BrokenError(HttpError):
 
 class SlowError(HttpError):
     """The reply was not complete in time."""
+
+    @property
+    def is_slow(self) -> bool:
+        """Always True."""
+        return True
 
 
 class StatusError(HttpError):
@@ -157,18 +196,6 @@ class TooLargeError(HttpError):
 
 class UnusableError(HttpError):
     """The reply has status 2xx and does not hold what it should."""
-
-
-def is_passing(status: int) -> bool:
-    """Whether an error with this status may go away by itself."""
-    return status in _PASSING or 500 <= status <= 599
-
-
-def readable(body: bytes, limit: int = _SHOWN) -> str:
-    """Return the beginning of a body on one line, for messages."""
-    # NULs are what is left of UTF-16; no secret may hide between them.
-    text = " ".join(body[: 4 * limit].replace(b"\0", b"").decode("utf-8", "replace").split())
-    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -197,7 +224,7 @@ def network_error(error: Exception, timeout: float, place: str = "") -> HttpErro
     # The operating system's words where there are some.
     inner = getattr(error, "os_error", error)
     text = getattr(inner, "strerror", None) or str(inner) or type(inner).__name__
-    cause = readable(text.encode("utf-8", "replace"), 200)
+    cause = HttpReply.shorten(text.encode("utf-8", "replace"), 200)
     to = f" to {place}" if place else ""
     match error:
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError() | aiohttp.TooManyRedirects():
@@ -222,14 +249,7 @@ def network_error(error: Exception, timeout: float, place: str = "") -> HttpErro
                 "more than one reply came to one call, and nothing tells which one is its own"
             )
         case aiohttp.ClientResponseError():
-            words = readable(error.message.encode("utf-8", "replace"), 200)
+            words = HttpReply.shorten(error.message.encode("utf-8", "replace"), 200)
             lasting = words.startswith(_LASTING)
             return BrokenError(f"what came back cannot be read: {words}", retryable=not lasting)
     return BrokenError(f"the connection broke: {cause}")
-
-
-def describe_network_error(error: BaseException | None) -> str | None:
-    """Return what an error of aiohttp or the system means; None if it isn't the network's."""
-    if isinstance(error, NETWORK_ERRORS):
-        return network_error(error, 0.0).reason
-    return None

@@ -175,6 +175,10 @@ class HttpClient:
             headers |= _JSON
         return await self._read(_Call("POST", url, data, headers), read, once=once)
 
+    async def upload(self, url: str, path: Path, fields: Mapping[str, str], read: Read[T]) -> T:
+        """Send a form with these fields and a file as `file`. OSError if it cannot be read."""
+        return await self.post(url, FileForm(fields, "file", path), read)
+
     async def get(self, url: str, read: Read[T], *, headers: Headers | None = None) -> T:
         """What is at an address, if it is within the size limit."""
         return await self._read(_Call("GET", url, headers=headers), read)

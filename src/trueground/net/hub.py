@@ -31,6 +31,11 @@ class HubFile:
     size: int | None = None
     sha256: str | None = None
 
+    @staticmethod
+    async def list_all(repo: str, revision: str = "main") -> HubFiles:
+        """List the files of a dataset repository, see `list_hub_files`."""
+        return await list_hub_files(repo, revision)
+
     async def download(
         self,
         path: Path,

@@ -9,20 +9,15 @@ if TYPE_CHECKING:
     from trueground.records.checks import Check as Check, FileInfo as FileInfo, SeenIds as SeenIds
     from trueground.records.columns import field_text as field_text
     from trueground.records.data_path import DataPath as DataPath
-    from trueground.records.files import (
-        DataStream as DataStream,
-        missing_package as missing_package,
-    )
+    from trueground.records.files import DataStream as DataStream
     from trueground.records.formulas import guard as guard, unguard as unguard
-    from trueground.records.jsonl import decode as decode, decode_row as decode_row
+    from trueground.records.jsonl import decode as decode
     from trueground.records.options import Columns as Columns, SplitContexts as SplitContexts
     from trueground.records.problems import (
-        LARGEST_RESPONSE as LARGEST_RESPONSE,
         UNREADABLE as UNREADABLE,
         Problem as Problem,
         clean as clean,
         describe as describe,
-        known_id as known_id,
         shorten as shorten,
         to_record as to_record,
     )
@@ -38,29 +33,21 @@ __getattr__, __dir__ = load_lazily(
         ),
         "columns": ("field_text",),
         "data_path": ("DataPath",),
-        "files": (
-            "DataStream",
-            "missing_package",
-        ),
+        "files": ("DataStream",),
         "formulas": (
             "guard",
             "unguard",
         ),
-        "jsonl": (
-            "decode",
-            "decode_row",
-        ),
+        "jsonl": ("decode",),
         "options": (
             "Columns",
             "SplitContexts",
         ),
         "problems": (
-            "LARGEST_RESPONSE",
             "Problem",
             "UNREADABLE",
             "clean",
             "describe",
-            "known_id",
             "shorten",
             "to_record",
         ),

@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath
 from typing import IO, Any
 
-from trueground.errors import InputError, MissingExtraError, TruegroundError
+from trueground.errors import InputError, MissingExtraError
 from trueground.net import redact_urls
 from trueground.records.jsonl import read_array, read_lines, read_members
 from trueground.records.limits import LARGEST_ROW, too_large
@@ -296,7 +296,7 @@ def reading(public: str, url: str) -> Iterator[None]:
     except EOFError as error:
         raise InputError(f"{public} became shorter while it was read; start again") from error
     except ImportError as error:
-        raise missing_package(public, error) from error
+        raise MissingExtraError.of_url(public, error) from error
     except FileNotFoundError as error:
         raise InputError(f"{public} {_missing_message(error)}") from error
     except Exception as error:  # backends raise exceptions of their own making
@@ -306,22 +306,15 @@ def reading(public: str, url: str) -> Iterator[None]:
         raise InputError(f"{public} cannot be read: {type(error).__name__}: {reason}") from error
 
 
-def missing_package(name: str, error: ImportError) -> TruegroundError:
-    """The error for a URL, by its public name, whose store needs a package that is not there."""
-    if name.startswith(("s3://", "s3a://")):
-        return MissingExtraError(name, "s3")
-    return InputError(f"{name} needs a package that is not installed: {error}")
-
-
 def _missing_message(error: FileNotFoundError) -> str:
     """Why nothing was found; fsspec says so of web addresses whatever has gone wrong."""
     import aiohttp
 
-    from trueground.net import describe_network_error
+    from trueground.net import HttpError
 
     cause = error.__cause__
     if isinstance(cause, aiohttp.ClientResponseError):
         missing = cause.status in (404, 410)
         return "does not exist" if missing else f"cannot be read: HTTP {cause.status}"
-    reason = describe_network_error(cause)
+    reason = HttpError.describe(cause)
     return "does not exist" if reason is None else f"cannot be read: {reason}"

@@ -26,8 +26,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _LARGEST_BITS = 10_000  # Python refuses to print integers of more than about 14,000 bits
 _MISSING_TYPES = {"NaTType", "NAType"}
 FIELDS = frozenset(Record.__struct_fields__)
-LARGEST_RESPONSE = 10_000_000
-_AT_MOST = f"an answer of at most {LARGEST_RESPONSE:,} characters"
+_AT_MOST = f"an answer of at most {Record.MAX_RESPONSE_CHARS:,} characters"
 _Label = float | bool | None
 _Value = str | int | float | bool | None
 _Property = _Value | list[_Value]
@@ -219,7 +218,7 @@ def to_record(row: dict[str, Any], displaced: dict[str, Any] | None, ordinal: in
         r = msgspec.convert(row, _Row)
     except msgspec.ValidationError as error:
         raise _explain(row, str(error)) from None
-    if len(r.response) > LARGEST_RESPONSE:
+    if len(r.response) > Record.MAX_RESPONSE_CHARS:
         raise Problem("response", f"a text of {len(r.response):,} characters", _AT_MOST)
     meta = r.meta
     kind: Callable[..., Record] = Record

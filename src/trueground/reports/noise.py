@@ -11,7 +11,7 @@ import msgspec
 
 from trueground.reports.blocks import Block, Cell, Fold, Head, Row, Span, Table, Text
 from trueground.runs import REPEATS
-from trueground.text import docs_page, several
+from trueground.text import several
 
 UNSTEADY = 10  # questions named on the page
 
@@ -130,7 +130,7 @@ def show_noise(
         Text(f"{_title(repeats)}: what changes if nothing but the answer does."),
         *map(Text, _sentences(repeats, metric, manifest)),
         _tabulate(repeats),
-        Text(f"How to read these numbers: {docs_page('noise')}.", "quiet"),
+        Text("How to read these numbers: docs/noise.md.", "quiet"),
     ]
     rows = [] if run_dir is None else _unsteady(run_dir, metric)
     if rows:

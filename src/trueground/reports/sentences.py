@@ -16,7 +16,7 @@ import msgspec
 from trueground.judges import FitFigures, LabelledVerdicts
 from trueground.metrics import AnswerVerdict
 from trueground.reports.blocks import Rich, Span
-from trueground.text import docs_page, percent, several
+from trueground.text import percent, several
 from trueground.types import Status
 
 _CHECKSUM_DIGITS = 12  # that are shown
@@ -135,7 +135,7 @@ def trust_sentence(verdicts: Mapping[str, Any]) -> str:
     if labelled := verdicts.get("labelled"):
         return _of_labels(labelled)
     if (measured := similar_sets(verdicts)) is not None:
-        return f"{measured.sentence()} The sets one by one: {docs_page('trust')}."
+        return f"{measured.sentence()} The sets one by one: docs/trust.md."
     if fitted := verdicts.get("fitted"):
         return msgspec.convert(fitted, FitFigures).sentence()
     judge = str(verdicts.get("judge"))
@@ -300,7 +300,7 @@ def reading_notes(
     notes: list[Rich] = [
         "An answer without a score counts neither as 0 nor as 1.",
         f"{', '.join(settings)}.",
-        f"How to read these numbers: {docs_page('run-directory')}.",
+        "How to read these numbers: docs/run-directory.md.",
     ]
     if whole:
         notes.append(

@@ -12,7 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from trueground.errors import WriteError
-from trueground.files import OutputPath, safe_name
+from trueground.files import OutputPath
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -28,7 +28,7 @@ PROGRESS = "progress.bin"  # of an unfinished run of `score`: what is scored alr
 def default_path(name: str, now: datetime | None = None) -> Path:
     """runs/<utc-time>-<name>."""
     stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
-    return Path("runs") / f"{stamp}-{safe_name(name)}"
+    return Path("runs") / f"{stamp}-{OutputPath.safe_name(name)}"
 
 
 def free_path(name: str) -> Path:

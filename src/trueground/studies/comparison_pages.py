@@ -47,7 +47,7 @@ from trueground.studies.comparison_words import (
     tabulate_shares,
     tabulate_statistics,
 )
-from trueground.text import docs_page, percent, several
+from trueground.text import percent, several
 
 COMPARISON_MARK = "trueground-comparison-1"
 _MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer
@@ -318,4 +318,4 @@ def _how_to_read(comparison: Mapping[str, Any]) -> Iterator[Rich]:
     )
     if patterns:
         yield f"Sign-flip tests that are not exact: {patterns:,} random patterns of signs."
-    yield f"Tests, effect sizes and planning: {docs_page('compare')}."
+    yield "Tests, effect sizes and planning: docs/compare.md."

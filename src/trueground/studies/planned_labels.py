@@ -47,11 +47,11 @@ class PlannedLabels(msgspec.Struct):
     def blocks(self) -> list[Block]:
         """Return how many labels are needed, which answers they are of, and what to do next."""
         from trueground.reports import Head, Row, Table, Text
-        from trueground.text import docs_page, several
+        from trueground.text import several
 
         basis = {
             "pilot": f"measured on the {self.pilot:,} labels of the pilot",
-            "labelled sets": f"taken from labelled sets ({docs_page('trust')})",
+            "labelled sets": "taken from labelled sets (docs/trust.md)",
             "nothing": "not measured, so it is taken to know nothing. Label a pilot of 50 "
             "(`annotate export --sample 50`), and name it with --labels",
         }[self.basis]

@@ -7,7 +7,7 @@ from typing import Any
 
 from trueground.reports import Block, Estimate, Head, Only, Part, Row, Span, Table, Text
 from trueground.studies.wording import p_value
-from trueground.text import docs_page, number, one_line
+from trueground.text import number, one_line
 
 _P = 0.05
 Study = Mapping[str, Any]
@@ -90,7 +90,7 @@ def prompts_section(study: Study, place: int = 1) -> Part:
     if (name := _headline(study)) is not None and study["metrics"][name]["differences"]:
         blocks.append(_differences(study, name))
     runs = ", ".join(str(prompt["run"]) for prompt in study["prompts"])
-    note = f"Runs: {runs}. How to read these numbers: {docs_page('noise')}."
+    note = f"Runs: {runs}. How to read these numbers: docs/noise.md."
     blocks.append(Only("page", [Text(note, "quiet")]))
     return Part("Sensitivity to the prompt", blocks, id=f"prompts-{place}")
 

@@ -18,7 +18,7 @@ import msgspec
 from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate import RunSettings, TaskRun
-from trueground.files import safe_name
+from trueground.files import OutputPath
 from trueground.models import BatchRequestRunner, ChatModel
 from trueground.records import Check
 from trueground.runs import Manifest, Result, RunFiles, check_resumable, free_path
@@ -113,7 +113,9 @@ def prepare_variants(
         known = ((one.task.name, one.task.options, one.task.prompts) for one in different)
         at = next((i for i, one in enumerate(known) if one == same), len(different))
         if at == len(different):
-            words = [safe_name(task)] * (len(tasks) > 1) + [names[n][place] for n, place in varied]
+            words = [OutputPath.safe_name(task)] * (len(tasks) > 1) + [
+                names[n][place] for n, place in varied
+            ]
             differ = [f"{n}={(names if n == _PROMPT else several)[n][p]}" for n, p in varied]
             different.append(Variant("-".join(words), prepared, ", ".join([task, *differ])))
         for value in chosen:
@@ -158,9 +160,9 @@ def folders(names: Iterable[str]) -> list[str]:
     """A folder name for each name, different ones for different names."""
     taken: list[str] = []
     for name in names:
-        folder, number = safe_name(name), 2
+        folder, number = OutputPath.safe_name(name), 2
         while folder in taken:
-            folder, number = f"{safe_name(name)}-{number}", number + 1
+            folder, number = f"{OutputPath.safe_name(name)}-{number}", number + 1
         taken.append(folder)
     return taken
 
@@ -321,7 +323,9 @@ class SweepRuns:
         The newest unfinished one of the same runs is resumed, a finished one to retry what failed.
         """
         fresh = free_path(name)
-        known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
+        known = [
+            path for path in fresh.parent.glob(f"*Z-{OutputPath.safe_name(name)}*") if path.is_dir()
+        ]
         for path in sorted(known, reverse=True):
             try:
                 begun, finished = self._count_begun(path, settings)

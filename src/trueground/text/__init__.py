@@ -27,12 +27,10 @@ if TYPE_CHECKING:
     )
     from trueground.text.wording import (
         NO_VALUE as NO_VALUE,
-        docs_page as docs_page,
         few as few,
         number as number,
         one_line as one_line,
         percent as percent,
-        percent_of as percent_of,
         several as several,
     )
     from trueground.text.words import WORD_LISTS as WORD_LISTS, View as View, Word as Word
@@ -63,12 +61,10 @@ __getattr__, __dir__ = load_lazily(
         ),
         "wording": (
             "NO_VALUE",
-            "docs_page",
             "few",
             "number",
             "one_line",
             "percent",
-            "percent_of",
             "several",
         ),
         "words": (

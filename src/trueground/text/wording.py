@@ -17,16 +17,20 @@ def several(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
-def percent(share: float | None) -> str:
-    """Return whole percents; a share above 0 is never shown as 0."""
-    if share is None:
+def percent(part: float | None, whole: float = 1, *, digits: int | None = None) -> str:
+    """Return a share in percent, or a dash if there is none or the whole is 0.
+
+    Args:
+        part: The part, or a share from 0 to 1.
+        whole: What the part is of.
+        digits: Digits after the point. Without it, whole percents, and a share above 0 is never
+            shown as 0.
+    """
+    if part is None or not whole:
         return NO_VALUE
-    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
-
-
-def percent_of(part: float, whole: float, *, digits: int = 0) -> str:
-    """Return a share in percent, or a dash if the whole is 0."""
-    return f"{100 * part / whole:.{digits}f} %" if whole else NO_VALUE
+    if digits is None and 0 < part / whole < 0.005:
+        return "<1 %"
+    return f"{100 * part / whole:.{digits or 0}f} %"
 
 
 def few(labels: Sequence[str], most: int = 3) -> str:
@@ -48,8 +52,3 @@ def one_line(text: str, limit: int | None = None) -> str:
     if limit is None or len(shown) <= limit:
         return shown
     return f"{shown[: limit - 21]}…{shown[-20:]}"
-
-
-def docs_page(name: str) -> str:
-    """Return what messages and reports call a page of the documentation."""
-    return f"docs/{name}.md"

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError
-from trueground.files import FolderLock, safe_name
+from trueground.files import FolderLock, OutputPath
 from trueground.reports import (
     Cell,
     Estimate,
@@ -140,7 +140,7 @@ def _read_run(folder: Path, label: str, version: str) -> FoundRun:
     place = str(folder.resolve()).encode("utf-8", "surrogateescape")
     digest = hashlib.blake2b(place, digest_size=4).hexdigest()
     label = readable(label)
-    key = f"{safe_name(label)}-{digest}"
+    key = f"{OutputPath.safe_name(label)}-{digest}"
     run = FoundRun(key, label, folder, "broken", version=version)
     files = RunFiles(folder)
     try:

@@ -30,7 +30,7 @@ from trueground.reports import (
     Text,
 )
 from trueground.stats import exp
-from trueground.text import number, percent, percent_of, several
+from trueground.text import number, percent, several
 
 Raw = Mapping[str, Any]
 _SHOWN = ("f1", "precision", "recall", "specificity", "kappa", "matthews")
@@ -318,12 +318,12 @@ def draw_confusion(caption: str, counts: Raw | None, measure: Raw) -> Block:
         both = counts[right] + counts[wrong]
         true: Cell = [
             Span.strong(f"{counts[right]:,}"),
-            Span.quiet(f" {percent_of(counts[right], both)}"),
+            Span.quiet(f" {percent(counts[right], both, digits=0)}"),
         ]
         what = "negatives" if wrong == "fn" else "positives"
         false: Cell = [
             f"{counts[wrong]:,} ",
-            Span.quiet(f"{percent_of(counts[wrong], both)}, false {what}"),
+            Span.quiet(f"{percent(counts[wrong], both, digits=0)}, false {what}"),
         ]
         rows.append(Row([label, true, false] if right == "tp" else [label, false, true]))
     return Table(columns, rows, caption)

@@ -43,7 +43,7 @@ from trueground.studies.leaderboard.study_blocks import (
 )
 from trueground.studies.prompts_page import prompts_section
 from trueground.studies.wording import join_alike
-from trueground.text import REFUSAL_RULES, docs_page, few, several
+from trueground.text import REFUSAL_RULES, few, several
 from trueground.types import Status
 
 LEADERBOARD_MARK = "trueground-leaderboard-1"
@@ -345,7 +345,7 @@ def _notes(board: Json) -> Part:
     if levels:
         covered = ", ".join(f"{100 * level:.4g} %" for level in levels)
         items.append(f"Intervals cover {covered}: percentile bootstrap over the answers of a run.")
-    items.append(f"How to read a leaderboard: {docs_page('leaderboard')}.")
+    items.append("How to read a leaderboard: docs/leaderboard.md.")
     if any(table["declining"] for table in board["studies"]):
         items.append(f"{refusal_rules({'abstention_rules': REFUSAL_RULES.measured})}.")
     blocks: list[Block] = [Bullets(items)]

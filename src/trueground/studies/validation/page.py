@@ -51,7 +51,7 @@ from trueground.studies.validation.sentences import (
     unused,
     worst_disagreements,
 )
-from trueground.text import number, percent_of, several
+from trueground.text import number, percent, several
 
 MARK = "trueground-validation-1"  # what tells our pages from other people's files
 _LEADING = (
@@ -264,8 +264,9 @@ def _of_set(raw: Raw, one: Raw) -> Iterator[Block]:
     area = {m: e["auroc"]["value"] for m, e in own.items()}
     metrics = sorted(own, key=lambda m: (area[m] is None, -(area[m] or 0.0)))
     first = [m for m in metrics if area[m] is not None and four(area[m]) == four(area[metrics[0]])]
+    positive = percent(one["positives"], one["n"], digits=0)
     said: list[str | Span] = [
-        f" {several(one['n'], 'record')}, {percent_of(one['positives'], one['n'])} positive; ",
+        f" {several(one['n'], 'record')}, {positive} positive; ",
         f"people say {four(one['people_mean'])} on average",
     ]
     if first:

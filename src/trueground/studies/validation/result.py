@@ -15,7 +15,7 @@ import orjson
 
 from trueground._version import __version__
 from trueground.errors import OutputError, RunInterrupted, UsageError, WriteError
-from trueground.files import NewFolders, OutputPath, safe_name
+from trueground.files import NewFolders, OutputPath
 from trueground.runs import MANIFEST
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class ValidationOutput:
         except OSError as error:
             raise WriteError.stopped(folder, error) from error
         for name, lines in items:
-            with OutputPath(folder / f"{safe_name(name)}.jsonl").replacing() as file:
+            with OutputPath(folder / f"{OutputPath.safe_name(name)}.jsonl").replacing() as file:
                 file.writelines(orjson.dumps(x, option=orjson.OPT_APPEND_NEWLINE) for x in lines)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from trueground.reports import Block, Bullets, Entries, Entry, Part, Rich, Span, Text
 from trueground.studies.calibration.page import short
-from trueground.text import docs_page, percent_of, several
+from trueground.text import percent, several
 
 Raw = Mapping[str, Any]
 Sentence = list[str | Span]
@@ -134,7 +134,7 @@ def lead(raw: Raw) -> Sentence:
         where = f"{len(sets)} sets" if len(sets) > 1 else sets[0]["name"]
         said = [f"{several(n, 'record')} that people have labelled ", label]
         said += [", in " if len(sets) > 1 else ", of the set ", Span.strong(where)]
-        said.append(f"; {percent_of(positives, n)} are positive (label above ")
+        said.append(f"; {percent(positives, n, digits=0)} are positive (label above ")
         said.append(f"{short(raw['positive_above'])})")
         said.append(", and graded labels keep their order. " if raw["ordinal"] else ". ")
     if pairs:
@@ -159,7 +159,7 @@ def caution(raw: Raw) -> str:
     sentences = [first, "For these, overlapping intervals are no test of a difference."]
     if raw.get("differences"):
         sentences.append("Differences have intervals of their own, from the same resamples.")
-    return " ".join([*sentences, f"How to read these numbers: {docs_page('validate')}."])
+    return " ".join([*sentences, "How to read these numbers: docs/validate.md."])
 
 
 def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
@@ -176,7 +176,7 @@ def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
         f"Intervals are percentile bootstraps ({100 * raw['ci_level']:.4g} %, {raw['resamples']:,} "
         f"resamples, seed {raw['seed']}); where records have groups, whole groups are drawn. All "
         "metrics of a set see the same resamples.",
-        f"How to read these numbers: {docs_page('validate')}.",
+        "How to read these numbers: docs/validate.md.",
     ]
     if turned:
         tail = ", so that 1 − x or −x was measured; the worst disagreements have the score itself."

@@ -24,7 +24,7 @@ from trueground.wings.graphs.endpoint_queries import SparqlQuery
 from trueground.wings.graphs.sparql import is_text
 
 if TYPE_CHECKING:
-    from trueground.net import HttpClient, HttpError, HttpReply, UnusableError
+    from trueground.net import HttpClient, HttpError, HttpReply
 
 CONTACT_VARIABLE = "TRUEGROUND_CONTACT"
 RATE = 120.0  # calls a minute
@@ -247,12 +247,10 @@ class SparqlEndpoint:
         return hashlib.sha256(msgspec.json.encode([_FORMAT, self._public, query])).hexdigest()
 
     def _failure(self, error: HttpError, query: str) -> TruegroundError:
-        from trueground.net import ConnectError, SlowError
-
         # Some engines begin their complaint with the query.
         words = str(error).replace(query, "…")
         place = f"the SPARQL endpoint {self.shown}"
-        if isinstance(error, ConnectError):
+        if error.is_unreachable:
             return UnreachableError(
                 f"{place} cannot be reached: {words}. Look at the address and the network; a graph "
                 "on this machine (trueground graph load) needs neither"
@@ -266,7 +264,7 @@ class SparqlEndpoint:
             return UnreachableError(f"{place} answers nobody now: {words}. Try again later")
         if error.status == 400:
             return GraphError(f"{place} does not understand the query: {words}. Fix the query")
-        if isinstance(error, SlowError) or _GIVEN_UP in words:
+        if error.is_slow or _GIVEN_UP in words:
             return GraphError(
                 f"{place} did not finish: {words}. Ask for less at once, allow more time, or try "
                 "again later"
@@ -301,10 +299,10 @@ def _decode(body: bytes) -> SparqlResults:
 
 def _read_results(reply: HttpReply) -> tuple[bytes, SparqlResults]:
     """The body and what it holds. Raises HttpError, retryable where another attempt may help."""
-    from trueground.net import UnusableError
+    from trueground.net import HttpError
 
-    def useless(reason: str) -> UnusableError:
-        return UnusableError(reason, status=reply.status, retryable=False)
+    def useless(reason: str) -> HttpError:
+        return HttpError(reason, status=reply.status, retryable=False)
 
     body = reply.utf8()
     words = _complaint(body)
@@ -329,16 +327,16 @@ def _read_results(reply: HttpReply) -> tuple[bytes, SparqlResults]:
             raise useless(f"{_GIVEN_UP} midway") from None
         kind = reply.headers.get("Content-Type", "no content type")
         reason = f"HTTP {reply.status}: the reply is not whole JSON ({kind}): {words}"
-        raise UnusableError(reason, status=reply.status) from None
+        raise HttpError(reason, status=reply.status) from None
 
 
 def _complaint(body: bytes) -> str:
     """What an endpoint complains of, on one line, without its page around it and shortened."""
-    from trueground.net import readable
+    from trueground.net import HttpReply
 
     text = body[:50_000].decode("utf-8", "replace")
     if re.match(r"(?i)\s*(<!doctype|<html|<\?xml)", text):
         text = _TAG.sub(" ", text)
     elif complaint := _COMPLAINT.search(text):  # behind the query and a list of calls
         text = complaint[0]
-    return readable(text.encode(), _SHOWN).rstrip(".")
+    return HttpReply.shorten(text.encode(), _SHOWN).rstrip(".")

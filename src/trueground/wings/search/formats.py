@@ -20,10 +20,11 @@ from typing import Any
 import orjson
 
 from trueground.errors import InputError
-from trueground.records import DataPath, Problem, clean, decode_row, describe
+from trueground.records import DataPath, Problem, clean, decode, describe
 
 Row = tuple[str, dict[str, Any]]
 _DPR = ["id", "text", "title"]
+_PAGE = "one JSON object of title and text"
 
 
 def is_dpr(path: Path) -> bool:
@@ -130,11 +131,12 @@ def _decode_line(place: str, line: bytes | Problem) -> dict[str, Any]:
     try:
         if isinstance(line, Problem):
             raise line
-        return decode_row(line)
+        row = decode(line)
     except Problem as problem:
-        raise InputError(
-            f"{place}: found {problem.found}; expected one JSON object of title and text"
-        ) from None
+        raise InputError(f"{place}: found {problem.found}; expected {_PAGE}") from None
+    if not isinstance(row, dict):
+        raise InputError(f"{place}: found {describe(row)}; expected {_PAGE}")
+    return row
 
 
 def _page_text(place: str, value: Any, title: Any) -> str | None:

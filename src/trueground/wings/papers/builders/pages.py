@@ -34,7 +34,7 @@ from trueground.reports import (
     Text,
     Tiles,
 )
-from trueground.text import NO_VALUE, docs_page, percent_of, several
+from trueground.text import NO_VALUE, percent, several
 from trueground.wings.papers.builders.model_names import strip_model_folder
 
 MARK = "trueground-build-1"
@@ -110,7 +110,7 @@ def build_page(
     reading: list[Rich] = [
         f"Two questions are nearly the same if they share {near} of their words, by weight.",
         "Intervals: percentile bootstrap over items (95 %, 2,000 resamples, seed 0).",
-        f"How to read these numbers: {docs_page('quality')}.",
+        "How to read these numbers: docs/quality.md.",
     ]
     limits: list[Rich] = [*_left_out(summary), *summary["notices"], _LIMIT]
     made = f"Made by trueground build {manifest.get('trueground', '')} with the builder "
@@ -290,7 +290,7 @@ def _overlap(quality: Raw) -> Iterator[Block]:
         words = "Share of a question's content words that stand in its contexts"
         yield Grid([_histogram(words, shared, "items")])
         if found["items"]:
-            share = percent_of(found["found"], found["items"], digits=1)
+            share = percent(found["found"], found["items"], digits=1)
             said = f" of {found['items']:,} items with an answer ({share})."
             lead = "An answer stands word for word in the contexts of "
             yield Text([lead, Span(f"{found['found']:,}", "strong"), said])
@@ -311,7 +311,7 @@ def _checked(quality: Raw, people: Raw | None) -> Iterator[Block]:
     judged, human = quality["answerable"], quality["human"]
     if judged:
         yes, asked = judged["yes"], judged["asked"]
-        are, share = "is" if asked == 1 else "are", percent_of(yes, asked, digits=1)
+        are, share = "is" if asked == 1 else "are", percent(yes, asked, digits=1)
         said = f"Of {several(asked, 'item')} that {are} left a judge model called {yes:,} "
         yield Text(f"{said}answerable from the contexts ({share}). {_LEFT}")
         groups = [("all", judged)]
@@ -354,7 +354,7 @@ def _labels(kinds: Sequence[Raw], caption: str) -> Table:
             ", ".join(f"{value or '(none)'} {n:,}" for value, n in field["values"].items()),
             ", ".join(f"{how[word]:,} {word}" for word in known if how.get(word)),
             f"{field['decided']:,} of {kind['tasks']:,}",
-            "–" if needed is None else percent_of(needed, field["decided"], digits=1),
+            "–" if needed is None else percent(needed, field["decided"], digits=1),
         ]
         if judged:
             same = f"{100 * one['raw']:.1f} % of {one['n']:,}" if one else "–"

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from trueground.benchmarks import Sources, get_dataset
 from trueground.errors import InputError, UsageError
 from trueground.models import Message, Prompt
-from trueground.records import DataPath, Problem, decode_row, describe, to_record
+from trueground.records import DataPath, Problem, decode, describe, to_record
 from trueground.text import GraphTriple, draw_number, format_graph, plain
 from trueground.types import Graph, PromptFile, Triple
 from trueground.wings.graphs import array_items
@@ -293,7 +293,9 @@ def make_prompt(options: KalmaOptions, sources: Sources) -> KalmaPrompt:
             ) from error
     place = f"the demonstration {name}"
     try:
-        row = decode_row(data.removeprefix(b"\xef\xbb\xbf"), _DEMONSTRATION)
+        row = decode(data.removeprefix(b"\xef\xbb\xbf"), _DEMONSTRATION)
+        if not isinstance(row, dict):
+            raise Problem(None, describe(row), _DEMONSTRATION)
         answer = row.pop("answer", None)
         record = to_record({**row, "response": answer}, None, 0)
     except Problem as problem:

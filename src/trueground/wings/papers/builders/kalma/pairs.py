@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueground.errors import GraphError, UsageError
-from trueground.records import describe, known_id, shorten
+from trueground.records import describe, shorten
 from trueground.text import CitedText, plain
 from trueground.wings.graphs import Entity, KnowledgeGraph, Listed, find_joined, name_key
 from trueground.wings.papers.builders.base import Rejected, SourceStep, Stage
@@ -96,7 +96,9 @@ def _unique(rows: Iterator[SourceRow], name_words: int) -> Iterator[SourcePair |
 
 def _pair_of(row: dict[str, Any], place: str, name_words: int) -> SourcePair | Rejected:
     """The row's pair, or why it is none."""
-    id_ = (known_id(row) or "").strip() or place
+    given = row.get("id")
+    has_id = isinstance(given, str | int) and not isinstance(given, bool)
+    id_ = (str(given).strip() if has_id else "") or place
     triple = row.get("triple")
     if isinstance(triple, list | tuple) and len(triple) == 3:
         row = {**row, **dict(zip(("head", "relation", "tail"), triple, strict=True))}
