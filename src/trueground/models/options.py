@@ -100,9 +100,9 @@ class EndpointOptions:
         """UsageError for what may be a key itself and no variable's name, without showing it."""
         if not _VARIABLE.fullmatch(name):
             raise UsageError(
-                f"{option} expects the name of an environment variable, such as OPENAI_API_KEY, and "
-                "was given something else. If it was the key itself: put it into a variable, and give "
-                "that name"
+                f"{option} expects the name of an environment variable, such as OPENAI_API_KEY, "
+                "and was given something else. If it was the key itself: put it into a variable, "
+                "and give that name"
             )
 
 
