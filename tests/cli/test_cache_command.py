@@ -20,7 +20,7 @@ from trueground.files.locks import FolderLock
 from trueground.net.cache import ResponseCache
 from trueground.net.cache_contents import CacheStats
 from trueground.view.indexing import grow
-from trueground.view.stored import count_indexes, index_folder
+from trueground.view.stored import IndexCache, index_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(cache)
@@ -144,7 +144,7 @@ def test_indexes_of_views_are_counted_and_cleared(filled: Path, tmp_path: Path) 
     files = [path for path in (filled.parent / "views").rglob("*") if path.is_file()]
     assert (shown["entries"], shown["bytes"]) == (3, sum(path.stat().st_size for path in files))
     run("clear", "--model", "small", "--yes")
-    assert count_indexes().entries == 3
+    assert IndexCache().count().entries == 3
     done = run("clear", "--older-than", "30", "--yes")
     assert f"removed 1 indexes of `trueground view` older than 30 days from {filled.parent}" in (
         done.stdout

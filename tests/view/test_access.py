@@ -56,7 +56,7 @@ def running() -> Iterator[Serving]:
     app = server.new_app(address, access.check)
 
     async def read(_: web.Request) -> web.Response:
-        return server.send_json({"read": True})
+        return server.JsonResponse({"read": True})
 
     for path in ("/", "/data", "/run/{key}/"):
         app.router.add_get(path, read)

@@ -58,10 +58,10 @@ def serving(limits: Limits) -> Iterator[Serving]:
     served = Serving(address.port, [])
 
     async def short(_: web.Request) -> web.Response:
-        return server.send_json({})
+        return server.JsonResponse({})
 
     async def body(request: web.Request) -> web.Response:
-        return server.send_json({"got": len(await read_bytes(request))})
+        return server.JsonResponse({"got": len(await read_bytes(request))})
 
     async def big(_: web.Request) -> web.Response:
         return web.Response(body=b"a" * BIG)
@@ -69,7 +69,7 @@ def serving(limits: Limits) -> Iterator[Serving]:
     async def busy(_: web.Request) -> web.Response:
         served.busy.append(asyncio.get_running_loop())
         await served.released.wait()
-        return server.send_json({})
+        return server.JsonResponse({})
 
     app.router.add_get("/", short)
     app.router.add_post("/body", body)

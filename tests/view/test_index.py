@@ -27,7 +27,7 @@ from trueground.runs.worst import write_worst_csv
 from trueground.view import indexing
 from trueground.view.index import Query, RunIndex, read_query
 from trueground.view.indexing import grow
-from trueground.view.stored import forget_gone, index_folder, read_state, sort_key, still_holds
+from trueground.view.stored import IndexCache, index_folder, read_state, sort_key, still_holds
 
 RANKS = {"not": 0, "partly": 1, "grounded": 2}
 
@@ -187,7 +187,7 @@ def test_the_index_of_a_run_that_is_gone_is_removed(tmp_path: Path, run: Path) -
     grow(run)
     grow(other)
     shutil.rmtree(other)
-    forget_gone()
+    IndexCache().forget_gone()
     assert index_folder(run).exists()
     assert not index_folder(other).exists()
 

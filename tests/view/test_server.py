@@ -23,10 +23,10 @@ def serving(url: str | None = None) -> Iterator[server.Address]:
     app = server.new_app(address)
 
     async def read(_: web.Request) -> web.Response:
-        return server.send_json({"read": True})
+        return server.JsonResponse({"read": True})
 
     async def change(request: web.Request) -> web.Response:
-        return server.send_json({"got": len(await request.read())})
+        return server.JsonResponse({"got": len(await request.read())})
 
     async def fail(_: web.Request) -> web.Response:
         raise InputError("line 3: found x; expected y")

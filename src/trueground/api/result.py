@@ -11,14 +11,14 @@ class Summary(SummaryFile, kw_only=True, omit_defaults=True):
     __doc__ = SummaryFile.__doc__
 
     def __repr__(self) -> str:
-        from trueground.reports import summary_page
+        from trueground.reports import RunReport
 
-        return summary_page(self.raw).to_text()
+        return RunReport(self.raw).short_page().to_text()
 
     def _repr_html_(self) -> str:
-        from trueground.reports import summary_page
+        from trueground.reports import RunReport
 
-        return summary_page(self.raw).to_notebook()
+        return RunReport(self.raw).short_page().to_notebook()
 
 
 @dataclass(frozen=True, repr=False)

@@ -33,11 +33,11 @@ _NOUNS = {
 def stats(screen: Screen) -> None:
     """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
     from trueground.net import CacheStats, ResponseCache
-    from trueground.view import count_indexes
+    from trueground.view import IndexCache
 
     result = CacheStats.count(ResponseCache.path_of())
     beside = {name: CacheStats.count(path) for name, path in _beside().items()}
-    beside["views"] = count_indexes()
+    beside["views"] = IndexCache().count()
     kept = [(result, "replies")]
     kept += [(one, _NOUNS[name]) for name, one in beside.items() if one.entries]
     told = {**_as_json(result), **{name: _as_json(one) for name, one in beside.items()}}
@@ -100,7 +100,7 @@ def clear(
     """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
     from trueground.files import home
     from trueground.net import ResponseCache
-    from trueground.view import clear_indexes
+    from trueground.view import IndexCache
 
     files = {"": ResponseCache.path_of(), **_beside()}
     paths = files | {"views": home() / "views"}
@@ -121,7 +121,7 @@ def clear(
         _tell(paths, dict.fromkeys(paths, 0), "nothing was removed", screen)
         return
     gone = dict(zip(files, ResponseCache.clear(list(files.values()), model, age), strict=True))
-    gone["views"] = clear_indexes(age) if "views" in there else 0
+    gone["views"] = IndexCache().clear(age) if "views" in there else 0
     words = "\n".join(
         f"removed {gone[name]:,} {_NOUNS.get(name, 'replies')}{which} from {path}"
         for name, path in there.items()

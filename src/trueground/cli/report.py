@@ -133,26 +133,20 @@ def view(
 def _serve(
     paths: list[Path], port: int | None, screen: Screen, *, opens_browser: bool, has_token: bool
 ) -> None:
-    from trueground.runs import RunFiles
-    from trueground.view import LOOPBACK, LinkAccess, RunFolders, bind, run, view_app
+    from trueground.view import RunViewer
 
-    try:
-        listening, address = bind(LOOPBACK, DEFAULT_PORT if port is None else port)
-    except UsageError:
-        if port is not None:
-            raise
-        listening, address = bind(LOOPBACK, 0)
-    first = "/"
-    if len(paths) == 1 and RunFiles(paths[0]).is_run:
-        first = f"/run/{RunFolders(paths).runs()[0].key}/"
-    access = LinkAccess(address) if has_token else None
-    url = f"{address.url}{first}" if access is None else access.link(first)
-    typer.echo(f'{{"url": "{url}"}}' if screen.as_json else url)
-    if access is None:
-        screen.say("All accounts of this machine can read these runs. Ctrl-C ends it.")
-    else:
+    viewer = RunViewer(
+        paths,
+        DEFAULT_PORT if port is None else port,
+        takes_free_port=port is None,
+        has_token=has_token,
+    )
+    typer.echo(f'{{"url": "{viewer.url}"}}' if screen.as_json else viewer.url)
+    if has_token:
         screen.say("Only this machine, and only with this link, can reach it. Ctrl-C ends it.")
-    run(listening, view_app(address, paths, access), open_url=url if opens_browser else None)
+    else:
+        screen.say("All accounts of this machine can read these runs. Ctrl-C ends it.")
+    viewer.run(opens_browser=opens_browser)
 
 
 def _existing(paths: list[Path]) -> list[Path]:

@@ -118,11 +118,11 @@ def _show(
     from trueground.net import redact_urls
 
     def page() -> Page:
-        from trueground.reports import RunText, run_page
+        from trueground.reports import RunReport
 
         items = result.worst_items(_BRIEF_WORST if worst is None else worst)
-        text = RunText(path=result.path, worst=items, is_brief=worst is None, shows_all=whole)
-        return run_page(result.summary.raw, {}, text=text)
+        report = RunReport(result.summary.raw, path=result.path)
+        return report.terminal_page(items, is_brief=worst is None, shows_all=whole)
 
     echo_note(result.note)
     place = str(result.path or redact_urls(out))

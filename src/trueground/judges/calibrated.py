@@ -23,7 +23,7 @@ from trueground.errors import InputError, UsageError
 from trueground.files import OutputPath
 from trueground.judges.base import Judge, SupportsJudge
 from trueground.judges.people import FitFigures
-from trueground.stats import IsotonicCurve, LogisticCurve
+from trueground.stats import CalibrationCurve
 from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 
@@ -79,10 +79,10 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
         return float(self._curve.probabilities(np.array([score]))[0])
 
     @cached_property
-    def _curve(self) -> IsotonicCurve | LogisticCurve:
+    def _curve(self) -> CalibrationCurve:
         if self.method == "isotonic":
-            return IsotonicCurve(np.array(self.knots or [(0.0, 0.0)], np.float64))
-        return LogisticCurve(self.slope or 0.0, self.intercept or 0.0)
+            return CalibrationCurve(knots=np.array(self.knots or [(0.0, 0.0)], np.float64))
+        return CalibrationCurve(self.slope, self.intercept)
 
 
 def read_calibration(path: str, judge: str, basis: str) -> CalibrationFile:

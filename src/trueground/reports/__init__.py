@@ -21,36 +21,21 @@ if TYPE_CHECKING:
         Head as Head,
         Menu as Menu,
         Only as Only,
-        Pair as Pair,
         Part as Part,
         Rich as Rich,
         Row as Row,
         Series as Series,
         Span as Span,
-        Style as Style,
         Table as Table,
         Text as Text,
         Tiles as Tiles,
     )
-    from trueground.reports.overview import (
-        RunText as RunText,
-        format_spread as format_spread,
-        group_by_question as group_by_question,
-        summary_page as summary_page,
-    )
+    from trueground.reports.overview import group_by_question as group_by_question
     from trueground.reports.page import Page as Page
-    from trueground.reports.run_pages import (
-        run_page as run_page,
-        unfinished_run_page as unfinished_run_page,
-        write_run_page as write_run_page,
-    )
+    from trueground.reports.run_pages import write_run_page as write_run_page
+    from trueground.reports.run_report import RunReport as RunReport
     from trueground.reports.sentences import (
-        PEOPLE_SAY as PEOPLE_SAY,
         first_of_labels as first_of_labels,
-        has_verdicts as has_verdicts,
-        input_names as input_names,
-        notices as notices,
-        refusal_rules as refusal_rules,
         short_checksums as short_checksums,
     )
     from trueground.reports.viewer import viewer_assets as viewer_assets
@@ -75,36 +60,21 @@ __getattr__, __dir__ = load_lazily(
             "Head",
             "Menu",
             "Only",
-            "Pair",
             "Part",
             "Rich",
             "Row",
             "Series",
             "Span",
-            "Style",
             "Table",
             "Text",
             "Tiles",
         ),
-        "overview": (
-            "RunText",
-            "format_spread",
-            "group_by_question",
-            "summary_page",
-        ),
+        "overview": ("group_by_question",),
         "page": ("Page",),
-        "run_pages": (
-            "run_page",
-            "unfinished_run_page",
-            "write_run_page",
-        ),
+        "run_pages": ("write_run_page",),
+        "run_report": ("RunReport",),
         "sentences": (
-            "PEOPLE_SAY",
             "first_of_labels",
-            "has_verdicts",
-            "input_names",
-            "notices",
-            "refusal_rules",
             "short_checksums",
         ),
         "viewer": ("viewer_assets",),

@@ -205,6 +205,10 @@ class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
     search: bool = False
     intervals: bool = False
 
+    def link_pairs(self, words: str, href: str, refused: Mapping[str, str]) -> None:
+        """Let two rows lead to a page; see `Pair`."""
+        self.pair = Pair(words, href, dict(refused))
+
 
 class Axis(msgspec.Struct, omit_defaults=True):
     """`ticks` names the places 0, 1, 2, … of an axis of categories.

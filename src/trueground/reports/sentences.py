@@ -16,7 +16,7 @@ import msgspec
 from trueground.judges import FitFigures, LabelledVerdicts
 from trueground.metrics import AnswerVerdict
 from trueground.reports.blocks import Rich, Span
-from trueground.text import percent, several
+from trueground.text import REFUSAL_RULES, percent, several
 from trueground.types import Status
 
 _CHECKSUM_DIGITS = 12  # that are shown
@@ -72,13 +72,14 @@ def _shares(verdicts: Mapping[str, Any], first: str) -> str:
     return told + (f" ({share['unscored']} unscored)" if verdicts["unscored"]["n"] else "")
 
 
-def first_of_labels(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Of the corrected metrics the one that is told, for each label."""
-    keys = []
-    for label in PEOPLE_SAY:
+def first_of_labels(found: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return for each label the corrected metric that is reported, with what people call it."""
+    words = {}
+    for label, word in PEOPLE_SAY.items():
         own = [key for key, one in found.items() if one["label"] == label]
-        keys += [next(key for key in (*_FIRST_OF[label], *own) if key in own)] if own else []
-    return keys
+        if own:
+            words[next(key for key in (*_FIRST_OF[label], *own) if key in own)] = word
+    return words
 
 
 def grounded_to_people(summary: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
@@ -247,15 +248,9 @@ def _judges(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def refusal_rules(summary: Mapping[str, Any]) -> str:
-    """What stands beside p_ir and p_g: how far the rules find refusals. Nothing for older runs."""
+    """Return how far the rules find refusals, for p_ir and p_g. Empty for older runs."""
     rules = summary.get("abstention_rules")
-    if not rules:
-        return ""
-    return (
-        f"{rules['rules']}, by which refusals are found: precision "
-        f"{rules['precision']:.3f}, recall {rules['recall']:.3f} on {rules['labelled']:,} "
-        "labelled responses"
-    )
+    return REFUSAL_RULES.describe_agreement(rules) if rules else ""
 
 
 def page_title(manifest: Mapping[str, Any]) -> str:

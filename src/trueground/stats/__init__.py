@@ -13,21 +13,16 @@ if TYPE_CHECKING:
         bootstrap_agreement as bootstrap_agreement,
         krippendorff_alpha as krippendorff_alpha,
     )
-    from trueground.stats.arithmetic.distributions import normal_quantile as normal_quantile
     from trueground.stats.arithmetic.scalars import exp as exp, log as log, log1p as log1p
     from trueground.stats.arithmetic.sums import (
         combine as combine,
-        dot as dot,
         mean as mean,
         sum_counts as sum_counts,
         total as total,
         variance as variance,
     )
     from trueground.stats.bootstrap import Bootstrap as Bootstrap
-    from trueground.stats.calibration import (
-        IsotonicCurve as IsotonicCurve,
-        LogisticCurve as LogisticCurve,
-    )
+    from trueground.stats.calibration import CalibrationCurve as CalibrationCurve
     from trueground.stats.effects import Sizes as Sizes
     from trueground.stats.human.estimates import OverSets as OverSets
     from trueground.stats.human.measure import Measured as Measured
@@ -40,14 +35,9 @@ if TYPE_CHECKING:
     from trueground.stats.rates import (
         LabelSample as LabelSample,
         clopper_pearson as clopper_pearson,
-        lower_bound as lower_bound,
     )
     from trueground.stats.repeats import PerQuestion as PerQuestion
-    from trueground.stats.thresholds import (
-        HeldOut as HeldOut,
-        ScoredLabels as ScoredLabels,
-        folds as folds,
-    )
+    from trueground.stats.thresholds import HeldOut as HeldOut, ScoredLabels as ScoredLabels
 __getattr__, __dir__ = load_lazily(
     __name__,
     {
@@ -58,7 +48,6 @@ __getattr__, __dir__ = load_lazily(
             "bootstrap_agreement",
             "krippendorff_alpha",
         ),
-        "arithmetic.distributions": ("normal_quantile",),
         "arithmetic.scalars": (
             "exp",
             "log",
@@ -66,17 +55,13 @@ __getattr__, __dir__ = load_lazily(
         ),
         "arithmetic.sums": (
             "combine",
-            "dot",
             "mean",
             "sum_counts",
             "total",
             "variance",
         ),
         "bootstrap": ("Bootstrap",),
-        "calibration": (
-            "IsotonicCurve",
-            "LogisticCurve",
-        ),
+        "calibration": ("CalibrationCurve",),
         "effects": ("Sizes",),
         "human.estimates": ("OverSets",),
         "human.measure": ("Measured",),
@@ -92,13 +77,11 @@ __getattr__, __dir__ = load_lazily(
         "rates": (
             "LabelSample",
             "clopper_pearson",
-            "lower_bound",
         ),
         "repeats": ("PerQuestion",),
         "thresholds": (
             "HeldOut",
             "ScoredLabels",
-            "folds",
         ),
     },
 )

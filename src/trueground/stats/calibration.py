@@ -13,6 +13,7 @@ are turned so that more of each speaks for a claim, more evidence never lowers a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -112,6 +113,31 @@ class IsotonicCurve(NamedTuple):
     def probabilities(self, scores: Floats) -> Floats:
         """Return the curve at these scores, shape (n,), level beyond the outermost knots."""
         return interpolate(scores, self.knots[:, 0], self.knots[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationCurve:
+    """From scores to probabilities, as a calibration file stores it.
+
+    A logistic curve has `slope` and `intercept`, an isotonic one has `knots`, shape (knots, 2).
+    """
+
+    slope: float | None = None
+    intercept: float | None = None
+    knots: Floats | None = None
+
+    @classmethod
+    def fit(cls, method: str, data: ScoredLabels) -> CalibrationCurve:
+        """Fit a curve by "isotonic" or "platt". Raises InputError for labels of one kind."""
+        if method == "isotonic":
+            return cls(knots=IsotonicCurve.fit(data.scores, data.labels).knots)
+        return cls(*LogisticCurve.fit(data.scores, data.labels))
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probability at each score, shape (n,)."""
+        if self.knots is not None:
+            return IsotonicCurve(self.knots).probabilities(scores)
+        return LogisticCurve(self.slope or 0.0, self.intercept or 0.0).probabilities(scores)
 
 
 def _newton_step(standard: Floats, targets: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ import numpy as np
 from trueground.stats.arithmetic.arrays import log, logistic
 from trueground.stats.arithmetic.sums import combine, dot, mean, solve, total
 from trueground.stats.bootstrap import Floats, Ints, Mask
+from trueground.stats.thresholds import folds
 
 _CONSTANT = 1e-9
 _RIDGE = 1e-12  # keeps what no label tells solvable
@@ -37,6 +38,10 @@ class LabelledClaims(NamedTuple):
         return LabelledClaims(
             self.x[kept], place[self.of[kept]], self.labels[responses], self.weights[responses]
         )
+
+    def folds(self, clusters: Ints | None = None, *, parts: int = 5, seed: int = 0) -> Ints:
+        """Return a part for each response, shape (responses,); see `thresholds.folds`."""
+        return folds(len(self.labels), clusters, parts=parts, seed=seed)
 
     def fit(
         self,

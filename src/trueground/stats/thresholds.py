@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, UsageError
 from trueground.stats.arithmetic.sums import dot, mean, sum_counts, total
 from trueground.stats.bootstrap import Floats, Ints, Mask, ratio, sum_clusters
+from trueground.stats.rates import lower_bound
 
 MEASURES = (
     "precision",
@@ -62,6 +63,18 @@ class HeldOut:
     chosen: tuple[Any, ...] = ()
     values: Floats | None = None
     reason: str | None = None
+
+
+class PrecisionAbove(NamedTuple):
+    """The share of positives above a threshold, with its one-sided lower bound.
+
+    `value` is None if no score is above it; `lower` is None for fewer than two items or groups.
+    """
+
+    value: float | None
+    lower: float | None
+    n: int
+    groups: int | None
 
 
 class BrierDifference(NamedTuple):
@@ -219,6 +232,23 @@ class ScoredLabels:
             chosen.append(one)
             values[mine] = one(self.scores[mine]) if callable(one) else one
         return HeldOut(tuple(chosen), values)
+
+    def folds(self, clusters: Ints | None = None, *, parts: int = 5, seed: int = 0) -> Ints:
+        """Return a part for each item, shape (n,); see `folds`."""
+        return folds(len(self.scores), clusters, parts=parts, seed=seed)
+
+    def precision_above(
+        self, threshold: float | Floats, clusters: Ints | None = None, *, level: float = 0.95
+    ) -> PrecisionAbove:
+        """Return the share of positives above a threshold, or above one for each score."""
+        over = self.scores > threshold
+        hits, units = self.labels[over], None if clusters is None else clusters[over]
+        return PrecisionAbove(
+            value=sum_counts(hits) / len(hits) if len(hits) else None,
+            lower=lower_bound(hits, units, level=level),
+            n=len(hits),
+            groups=None if units is None else len(np.unique(units)),
+        )
 
     def calibration_error(self, bins: int = 10) -> float | None:
         """Return the expected calibration error of scores that are probabilities.

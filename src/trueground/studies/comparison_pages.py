@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from trueground.files import OutputPath
 from trueground.records import shorten
@@ -27,7 +27,6 @@ from trueground.reports import (
     Rich,
     Row,
     Span,
-    Style,
     Table,
     Text,
 )
@@ -299,7 +298,9 @@ def _count_same(a: Sequence[str], b: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
-def _styled(words: Sequence[str], kept: Sequence[bool], style: Style) -> list[str | Span]:
+def _styled(
+    words: Sequence[str], kept: Sequence[bool], style: Literal["added", "removed"]
+) -> list[str | Span]:
     runs = groupby(zip(words, kept, strict=True), key=lambda one: one[1])
     joined = (("".join(word for word, _ in run), same) for same, run in runs)
     return [text if same else Span(text, style) for text, same in joined]

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from trueground.reports import (
-    PEOPLE_SAY,
     Estimate,
     Head,
     Row,
@@ -126,12 +125,12 @@ def corrected_differences(pair: Mapping[str, Any]) -> list[str]:
     """What people would see between the runs, by their labels of some answers, label by label."""
     found: Mapping[str, Mapping[str, Any]] = pair.get("corrected") or {}
     sentences = []
-    for key in first_of_labels(found):
+    for key, word in first_of_labels(found).items():
         one = found[key]
         low, high = (f"{100 * end:+.1f}" for end in one["ci"])
         sentences.append(
             f"People would call {100 * one['difference']:+.1f} points [{low}, {high}] more of "
-            f"{pair['b']}'s answers {PEOPLE_SAY[one['label']]} than of {pair['a']}'s "
+            f"{pair['b']}'s answers {word} than of {pair['a']}'s "
             f"({one['labels']:,} items with labels of both; the judge alone, by {key}, says "
             f"{100 * one['judge_difference']:+.1f})" + "".join(f"; {note}" for note in one["notes"])
         )

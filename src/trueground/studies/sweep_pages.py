@@ -12,10 +12,9 @@ from trueground.reports import (
     Head,
     Page,
     Row,
+    RunReport,
     Table,
     Text,
-    format_spread,
-    notices,
 )
 from trueground.runs import REPORT, Summary
 from trueground.studies.leaderboard.runs import DATASET
@@ -49,11 +48,11 @@ def sweep_page(runs: Sequence[Finished], prompts: Sequence[Mapping[str, Any]] = 
         )
         row.cells.append(f"{number(ci[0])} … {number(ci[1])}" if ci else NO_VALUE)
         if has_repeats:
-            spread = averages.get(Summary.REPEAT_FIELD, {}).get(key)
-            row.cells.append(format_spread(spread) if spread else NO_VALUE)
+            row.cells.append(RunReport(summary, manifest).spread(key) or NO_VALUE)
         row.cells += [summary["metrics"][key]["scored"], summary["n"], key]
         rows.append(row)
-    noted = dict.fromkeys(notice for _, _, manifest, _ in runs for notice in notices(manifest))
+    reports = [RunReport(summary, manifest) for _, summary, manifest, _ in runs]
+    noted = dict.fromkeys(notice for report in reports for notice in report.notices)
     pages = "\n".join(f"page   {path / REPORT}" for *_, path in runs)
     sections = [prompts_section(study, place) for place, study in enumerate(prompts, 1)]
     blocks: list[Block] = [Table(columns, rows), *sections, Text(pages, "whole")]

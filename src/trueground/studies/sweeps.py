@@ -28,6 +28,7 @@ from trueground.studies.leaderboard.study import write_leaderboard
 if TYPE_CHECKING:
     from trueground.reports import Block, Page
 
+
 PAGE = "leaderboard.html"  # of a sweep, beside its runs
 _PROMPT = "prompt"  # the common option that may be given several times
 # What of the manifest stands beside the summary in the JSON output.
@@ -250,7 +251,7 @@ class SweepResult:
 
     def page(self) -> Page | None:
         """The page of a single run, else a row for each; None if no run has ended."""
-        from trueground.reports import RunText, run_page
+        from trueground.reports import RunReport
         from trueground.studies.sweep_pages import sweep_page
 
         finished = [outcome for outcome in self.outcomes if outcome.result is not None]
@@ -258,8 +259,8 @@ class SweepResult:
             return None
         if len(self.outcomes) == 1:
             run = finished[0]
-            text = RunText(path=run.path, shows_all=True)
-            return run_page(run.summary, run.raw_manifest, text=text)
+            report = RunReport(run.summary, run.raw_manifest, run.path)
+            return report.terminal_page(shows_all=True)
         rows = [(run.run.label, run.summary, run.raw_manifest, run.path) for run in finished]
         return sweep_page(rows, self.prompts)
 

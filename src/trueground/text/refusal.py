@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from trueground.text.refusal_languages import (
     RULES_FOLDER,
@@ -119,6 +120,19 @@ class RefusalRules:
     @cached_property
     def _english(self) -> _EnglishRules:
         return _EnglishRules((self._folder / "en.txt").read_text("utf-8"))
+
+    def describe_agreement(self, measured: Mapping[str, Any] | None = None) -> str:
+        """Return how well rules agree with people, in a sentence without its period.
+
+        Args:
+            measured: What a summary has of the rules of its run. None: These rules.
+        """
+        rules = self.measured if measured is None else measured
+        return (
+            f"{rules['rules']}, by which refusals are found: precision "
+            f"{rules['precision']:.3f}, recall {rules['recall']:.3f} on {rules['labelled']:,} "
+            "labelled responses"
+        )
 
     def find(self, response: str, references: Sequence[str] = ()) -> str | None:
         """The words of the response that decline to answer for lack of information, or None.

@@ -13,40 +13,13 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from trueground.view.browser import plain_page
-from trueground.view.server import Address, refuse
+from trueground.view.server import Address, JsonResponse
 
 _PARAMETER = "token"
 _REFUSAL = (
     "This page needs the link with a token that trueground printed in its terminal when it "
     "started. Open that link once in this browser."
 )
-
-
-def cookie_name(address: Address) -> str:
-    """Return the name of a server's cookie: all ports of a host share their cookies."""
-    return "__Host-trueground_labels" if address.is_https else f"trueground_{address.port}"
-
-
-def set_cookie(
-    response: web.StreamResponse, address: Address, secret: str, *, max_age: int | None = None
-) -> None:
-    """Set a server's cookie, which neither scripts nor other sites can use.
-
-    Args:
-        response: The response that sets it.
-        address: Where the server is.
-        secret: The value.
-        max_age: Seconds until it ends; None is until the browser ends.
-    """
-    response.set_cookie(
-        cookie_name(address),
-        secret,
-        path="/",
-        max_age=max_age,
-        httponly=True,
-        samesite="Strict",
-        secure=address.is_https,
-    )
 
 
 def is_same_secret(given: str, secret: str) -> bool:
@@ -61,7 +34,7 @@ class LinkAccess:
         self._address = address
         self._token = secrets.token_urlsafe(32)
         self._secret = secrets.token_urlsafe(32)
-        self._cookie = cookie_name(address)
+        self._cookie = address.cookie_name
 
     def link(self, path: str = "/") -> str:
         """Return the link to a page."""
@@ -82,10 +55,10 @@ class LinkAccess:
             # The token is in no address that is shown, kept or sent on.
             location = str(request.url.without_query_params(_PARAMETER))
             response = web.Response(status=303, headers={"Location": location})
-            set_cookie(response, self._address, self._secret)
+            self._address.set_cookie(response, self._secret)
             return response
         if "text/html" not in request.headers.get("Accept", ""):
-            return refuse(403, _REFUSAL)
+            return JsonResponse.refusal(403, _REFUSAL)
         return _refusal_page(request)
 
 

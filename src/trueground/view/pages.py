@@ -23,8 +23,8 @@ import msgspec
 from trueground.errors import InputError, OutputError, TruegroundError, WriteError
 from trueground.execution import ChildProcess
 from trueground.files import OutputPath
-from trueground.reports import Page, Pair, write_run_page
-from trueground.view.runs import MARK, FoundRun, RunFolders, list_page, readable
+from trueground.reports import Page, write_run_page
+from trueground.view.runs import MARK, FoundRun, RunFolders, RunPairs, list_page, readable
 
 PAIRED = 8  # runs, at most, of which every two are set side by side
 INDEX, LEADERBOARD = "index.html", "leaderboard.html"
@@ -184,7 +184,7 @@ def _write(runs: Sequence[FoundRun], named: str, out: Path) -> None:
     list_page(runs, named, hrefs, pair, {}, board_href).write(out / INDEX)
 
 
-def _write_pairs(runs: Sequence[FoundRun], out: Path) -> Pair:
+def _write_pairs(runs: Sequence[FoundRun], out: Path) -> RunPairs:
     """Pages of every two runs, the newer against the older; `runs` has the newest first."""
     refused = {}
     (out / "compare").mkdir()
@@ -198,4 +198,4 @@ def _write_pairs(runs: Sequence[FoundRun], out: Path) -> Pair:
             continue
         page.home = f"../{INDEX}"
         page.write(out / "compare" / f"{older.key}--{newer.key}.html")
-    return Pair("Side by side", "compare/{a}--{b}.html", refused)
+    return RunPairs("compare/{a}--{b}.html", refused)

@@ -7,31 +7,32 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import msgspec
 
 from trueground.errors import InputError
 from trueground.files import FolderLock, OutputPath
-from trueground.reports import (
-    Cell,
-    Estimate,
-    Head,
-    Page,
-    Pair,
-    Row,
-    Span,
-    Table,
-    Text,
-    has_verdicts,
-    input_names,
-)
+from trueground.reports import Cell, Estimate, Head, Page, Row, RunReport, Span, Table, Text
 from trueground.runs import Manifest, RunFiles, Summary, headline_metric, resume_advice
 from trueground.text import few, several
 
 MARK = "trueground-runs-1"
 _SEARCHED = 10  # from more runs on, the list has a field for words
 QUIET_S = 600  # after which it is said that a run writes nothing
+
+
+class RunPairs(NamedTuple):
+    """Where every two runs of a list are side by side.
+
+    Attributes:
+        href: The link to their page, with {a} and {b} for their keys.
+        refused: For some pairs, named "a b", why there is no such page.
+    """
+
+    href: str
+    refused: Mapping[str, str] = MappingProxyType({})
 
 
 class FoundRun(msgspec.Struct):
@@ -192,7 +193,7 @@ def list_page(
     runs: Sequence[FoundRun],
     where: str,
     hrefs: Mapping[str, str],
-    pair: Pair | None,
+    pairs: RunPairs | None,
     progress: Mapping[str, str],
     leaderboard: str | None,
 ) -> Page:
@@ -206,9 +207,11 @@ def list_page(
         columns += [Head("Model"), Head("Task"), Head("Answers", "number")]
         columns += [Head("Date"), Head("State")]
         rows = [_row(run, hrefs.get(run.key), progress.get(run.key)) for run in runs]
-        pair = pair if sum(run.is_finished for run in runs) > 1 else None
         search = len(runs) > _SEARCHED
-        blocks.append(Table(columns, rows, sortable=len(runs) > 1, pair=pair, search=search))
+        table = Table(columns, rows, sortable=len(runs) > 1, search=search)
+        if pairs is not None and sum(run.is_finished for run in runs) > 1:
+            table.link_pairs("Side by side", pairs.href, pairs.refused)
+        blocks.append(table)
     else:
         named = (Span.code("trueground score"), " and ", Span.code("trueground run"))
         told = f" in {where}, or two levels below, appear when this page is loaded again."
@@ -229,7 +232,7 @@ def _row(run: FoundRun, href: str | None, progress: str | None) -> Row:
         reason = "" if run.goes_on else f" ({run.state})"
         advice = progress or run.advice
         state = [f"unfinished{reason} ", Span.quiet(advice)]
-    asked, model, task = manifest.benchmark, "", ", ".join(input_names(manifest.raw["input"]))
+    asked, model, task = manifest.benchmark, "", ", ".join(RunReport({}, manifest.raw).input_names)
     if manifest.model is not None:
         model = manifest.model.name
     elif summary is not None:
@@ -244,7 +247,7 @@ def _row(run: FoundRun, href: str | None, progress: str | None) -> Row:
 def _grounded(run: FoundRun) -> Cell:
     """The share of grounded answers with its interval; empty if none could be judged."""
     summary = run.summary
-    if summary is None or summary.verdicts is None or not has_verdicts(summary.raw):
+    if summary is None or summary.verdicts is None or not RunReport(summary.raw).has_verdicts:
         return ""
     grounded = summary.verdicts.grounded
     low, high = grounded.ci or (None, None)

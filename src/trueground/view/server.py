@@ -16,8 +16,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cache
-from importlib import resources
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,7 +24,7 @@ from aiohttp import web
 
 from trueground.errors import TruegroundError, UsageError
 from trueground.view.browser import open_browser, private_page
-from trueground.view.connections import DEFAULT_LIMITS, Connections, Limits, handling
+from trueground.view.connections import DEFAULT_LIMITS, Connections, Limits, handling, read_bytes
 from trueground.view.problems import SUMMARY_SECONDS, ProblemLog
 
 LOOPBACK = "127.0.0.1"
@@ -42,7 +41,6 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _STATUS = {"UsageError": 400, "InputError": 422}
 _REFUSED = (401, 403, 421)
@@ -67,6 +65,31 @@ class Address(msgspec.Struct, frozen=True):
     def is_https(self) -> bool:
         """Whether browsers reach it encrypted."""
         return self.url.startswith("https:")
+
+    @property
+    def cookie_name(self) -> str:
+        """The name of the server's cookie: all ports of a host share their cookies."""
+        return "__Host-trueground_labels" if self.is_https else f"trueground_{self.port}"
+
+    def set_cookie(
+        self, response: web.StreamResponse, secret: str, *, max_age: int | None = None
+    ) -> None:
+        """Set the server's cookie, which neither scripts nor other sites can use.
+
+        Args:
+            response: The response that sets it.
+            secret: The value.
+            max_age: Seconds until it ends; None is until the browser ends.
+        """
+        response.set_cookie(
+            self.cookie_name,
+            secret,
+            path="/",
+            max_age=max_age,
+            httponly=True,
+            samesite="Strict",
+            secure=self.is_https,
+        )
 
     def allows(self, host: str) -> bool:
         """Whether a request may name this Host."""
@@ -136,9 +159,11 @@ def new_app(address: Address, *middlewares: Any) -> web.Application:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         if not address.allows(request.headers.get("Host", "")):
-            response: web.StreamResponse = refuse(421, "this server does not go by that name")
+            response: web.StreamResponse = JsonResponse.refusal(
+                421, "this server does not go by that name"
+            )
         elif request.method not in ("GET", "HEAD") and not _is_own(request, address):
-            response = refuse(403, "the request comes from another site")
+            response = JsonResponse.refusal(403, "the request comes from another site")
         else:
             with handling(request):
                 response = await _answer(request, handler)
@@ -171,51 +196,88 @@ async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         return await handler(request)
     except web.HTTPException as error:
-        return refuse(error.status, (error.reason or "").lower()) if error.status >= 400 else error
+        return (
+            JsonResponse.refusal(error.status, (error.reason or "").lower())
+            if error.status >= 400
+            else error
+        )
     except TruegroundError as error:
-        return refuse(_STATUS.get(type(error).__name__, 500), str(error))
+        return JsonResponse.refusal(_STATUS.get(type(error).__name__, 500), str(error))
     except ConnectionError:  # the client has left
         raise
     except Exception as error:  # a defect of ours: its traceback is for the terminal only
         route = request.match_info.route.resource
         place = "a request" if route is None else f"{request.method} {route.canonical}"
         request.app[PROBLEMS].report(f"{place} failed with {type(error).__name__}", error)
-        return refuse(500, "the server failed; its terminal shows the error")
+        return JsonResponse.refusal(500, "the server failed; its terminal shows the error")
 
 
-def refuse(status: int, reason: str, **more: Any) -> web.Response:
-    """A refusal in words."""
-    return send_json({"error": reason, **more}, status)
-
-
-def send_json(value: Any, status: int = 200) -> web.Response:
+class JsonResponse(web.Response):
     """A value as JSON."""
-    return web.Response(
-        body=msgspec.json.encode(value), status=status, content_type="application/json"
-    )
+
+    def __init__(self, value: Any, status: int = 200) -> None:
+        super().__init__(
+            body=msgspec.json.encode(value), status=status, content_type="application/json"
+        )
+
+    @classmethod
+    def refusal(cls, status: int, reason: str, **more: Any) -> JsonResponse:
+        """Return a refusal in words."""
+        return cls({"error": reason, **more}, status)
 
 
-def asset(package: str, name: str) -> web.Response:
-    """A script or style of ours; they may be kept for as long as the server is the same."""
-    body = _read_asset(package, name)
-    kind = _KINDS[name[name.rindex(".") :]]
-    return web.Response(body=body, content_type=kind, charset="utf-8")
+class WebServer:
+    """A listening socket at an address, and the application that answers there.
 
-
-@cache
-def _read_asset(package: str, name: str) -> bytes:
-    return (resources.files(package) / "assets" / name).read_bytes()
-
-
-def run(listening: socket.socket, app: web.Application, *, open_url: str | None = None) -> None:
-    """Serve until Ctrl-C or SIGTERM, and finish requests that have begun.
-
-    Args:
-        listening: The socket of `bind`. It is closed in the end.
-        app: The application.
-        open_url: The page to open in a browser. Its token is kept from other accounts.
+    Attributes:
+        address: Where the server is bound.
+        listening: The socket.
+        problems: The log of what fails while it runs.
     """
-    asyncio.run(_run(listening, app, open_url))
+
+    def __init__(self, listening: socket.socket, address: Address) -> None:
+        self.listening = listening
+        self.address = address
+        self.problems = ProblemLog()
+
+    @classmethod
+    def bind(cls, host: str, port: int, url: str | None = None) -> WebServer:
+        """Return a server that listens there.
+
+        Args:
+            host: The name or address to listen on.
+            port: The port; 0 takes a free one.
+            url: Where browsers reach it, if that is another address.
+
+        Raises:
+            UsageError: The address isn't valid, or is in use.
+        """
+        return cls(*bind(host, port, url))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.listening.close()
+
+    def make_app(self, *middlewares: Any) -> web.Application:
+        """Return an application behind the guard; `middlewares` are inside it."""
+        app = new_app(self.address, *middlewares)
+        app[PROBLEMS] = self.problems
+        return app
+
+    async def read_body(self, request: web.Request) -> bytes:
+        """Return the body of a request, see `read_bytes`."""
+        return await read_bytes(request)
+
+    def run(self, app: web.Application, *, open_url: str | None = None) -> None:
+        """Serve until Ctrl-C or SIGTERM, and finish requests that have begun.
+
+        Args:
+            app: The application.
+            open_url: The page to open in a browser. Its token is kept from other accounts.
+        """
+        asyncio.run(_run(self.listening, app, open_url))
 
 
 async def _run(listening: socket.socket, app: web.Application, open_url: str | None) -> None:

@@ -99,44 +99,48 @@ def read_state(run: Path) -> IndexState | None:
         return None
 
 
-def forget_gone() -> None:
-    """Remove the indexes of runs that are no longer there."""
-    for path in (home() / "views").glob("*/state.json"):
-        try:
-            run = msgspec.json.decode(path.read_bytes(), type=IndexState).run
-        except (OSError, msgspec.DecodeError):
-            run = b""
-        if not run or not Path(os.fsdecode(run)).is_dir():
-            shutil.rmtree(path.parent, ignore_errors=True)
+class IndexCache:
+    """The indexes that are kept of all runs."""
 
+    def __init__(self) -> None:
+        self._folder = home() / "views"
 
-def count_indexes() -> CacheStats:
-    """How many indexes are kept, and what they take on disk."""
-    folders = list(home().glob("views/*/"))
-    times = [datetime.fromtimestamp(folder.stat().st_mtime, UTC) for folder in folders]
-    size = sum(f.stat().st_size for folder in folders for f in folder.rglob("*") if f.is_file())
-    oldest, newest = min(times, default=None), max(times, default=None)
-    return CacheStats(home() / "views", len(folders), size, oldest, newest, ())
+    def forget_gone(self) -> None:
+        """Remove the indexes of runs that are no longer there."""
+        for path in self._folder.glob("*/state.json"):
+            try:
+                run = msgspec.json.decode(path.read_bytes(), type=IndexState).run
+            except (OSError, msgspec.DecodeError):
+                run = b""
+            if not run or not Path(os.fsdecode(run)).is_dir():
+                shutil.rmtree(path.parent, ignore_errors=True)
 
+    def count(self) -> CacheStats:
+        """How many indexes are kept, and what they take on disk."""
+        folders = list(self._folder.glob("*/"))
+        times = [datetime.fromtimestamp(folder.stat().st_mtime, UTC) for folder in folders]
+        size = sum(f.stat().st_size for folder in folders for f in folder.rglob("*") if f.is_file())
+        oldest, newest = min(times, default=None), max(times, default=None)
+        return CacheStats(self._folder, len(folders), size, oldest, newest, ())
 
-def clear_indexes(older_than: timedelta | None = None) -> int:
-    """Remove all indexes, or those that have not grown for so long, and return their number.
+    def clear(self, older_than: timedelta | None = None) -> int:
+        """Remove all indexes, or those that have not grown for so long, and return their number.
 
-    One that is being made stays. Raises WriteError.
-    """
-    before = None if older_than is None else datetime.now(UTC) - older_than
-    gone = 0
-    for folder in home().glob("views/*/"):
-        changed = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
-        with suppress(_Busy), FolderLock(folder).hold(_Busy()):
-            if before is None or changed < before:
-                try:
-                    shutil.rmtree(folder)
-                except OSError as error:
-                    why = error.strerror or error
-                    raise WriteError(f"{folder} cannot be removed: {why}") from error
-                gone += 1
-    return gone
+        One that is being made stays. Raises WriteError.
+        """
+        before = None if older_than is None else datetime.now(UTC) - older_than
+        gone = 0
+        for folder in self._folder.glob("*/"):
+            changed = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
+            with suppress(_Busy), FolderLock(folder).hold(_Busy()):
+                if before is None or changed < before:
+                    try:
+                        shutil.rmtree(folder)
+                    except OSError as error:
+                        why = error.strerror or error
+                        raise WriteError(f"{folder} cannot be removed: {why}") from error
+                    gone += 1
+        return gone
 
 
 class _Busy(Exception):  # noqa: N818 - never reaches the user

@@ -18,17 +18,17 @@ from typing import Any
 
 from aiohttp import web
 
-from trueground.errors import TruegroundError
-from trueground.reports import Page, Pair, run_page, unfinished_run_page, viewer_assets
+from trueground.errors import TruegroundError, UsageError
+from trueground.reports import Page, RunReport, viewer_assets
 from trueground.runs import REPORT, RunFiles
 from trueground.view.access import LinkAccess
 from trueground.view.browser import html_document
 from trueground.view.index import RunIndex, read_query
 from trueground.view.indexing import grow
 from trueground.view.pages import work
-from trueground.view.runs import FoundRun, RunFolders, list_page, readable
-from trueground.view.server import Address, new_app, refuse, send_json
-from trueground.view.stored import IndexState, forget_gone, read_state, still_holds
+from trueground.view.runs import FoundRun, RunFolders, RunPairs, list_page, readable
+from trueground.view.server import LOOPBACK, JsonResponse, WebServer
+from trueground.view.stored import IndexCache, IndexState, read_state, still_holds
 
 _SMALL = 8 << 20  # bytes of items.jsonl that are indexed without a process for it
 _SOON_S, _LATER_S = 1.5, 3.0  # until the page looks again
@@ -92,43 +92,43 @@ class ViewServer:
         going = [run for run in found if run.goes_on]
         progress = {run.key: await asyncio.to_thread(self.folders.progress, run) for run in going}
         hrefs = {run.key: f"/run/{run.key}/" for run in found if run.problem is None}
-        pair = Pair("Side by side", "/compare/{a}/{b}/")
+        pairs = RunPairs("/compare/{a}/{b}/")
         board = "/leaderboard/" if any(run.is_finished for run in found) else None
-        page = list_page(found, self.folders.named(), hrefs, pair, progress, board)
-        return send_json({"page": page, "going": 1000 * _LATER_S if progress else 0})
+        page = list_page(found, self.folders.named(), hrefs, pairs, progress, board)
+        return JsonResponse({"page": page, "going": 1000 * _LATER_S if progress else 0})
 
     async def run(self, request: web.Request) -> web.Response:
         """One run: its page, and with what its list is drawn."""
         opened = await self._open(request)
-        return send_json(await self._tell(opened, None))
+        return JsonResponse(await self._tell(opened, None))
 
     async def state(self, request: web.Request) -> web.Response:
         """What of a run's page is new."""
         opened = await self._open(request)
-        return send_json(await self._tell(opened, request.query.get("version")))
+        return JsonResponse(await self._tell(opened, request.query.get("version")))
 
     async def list(self, request: web.Request) -> web.Response:
         """A page of the list of answers."""
         index = await self._index(request)
         query, page = read_query(request.query), _number(request.query.get("page"))
         if index is None:
-            return send_json({"total": 0, "count": 0, "page": 0, "pages": 1, "rows": []})
-        return send_json(await self._asked(request, index.page, query, page))
+            return JsonResponse({"total": 0, "count": 0, "page": 0, "pages": 1, "rows": []})
+        return JsonResponse(await self._asked(request, index.page, query, page))
 
     async def item(self, request: web.Request) -> web.Response:
         """One answer with its details."""
         index = await self._index(request)
         name, query = request.query.get("id", ""), read_query(request.query)
         if index is None:
-            return refuse(409, "This answer is not indexed yet; wait for the list.")
-        return send_json(await self._asked(request, index.open, name, query))
+            return JsonResponse.refusal(409, "This answer is not indexed yet; wait for the list.")
+        return JsonResponse(await self._asked(request, index.open, name, query))
 
     async def export(self, request: web.Request) -> web.StreamResponse:
         """All that is listed, as a file."""
         index = await self._index(request)
         kind = request.match_info["kind"]
         if index is None:
-            return refuse(409, "This run is not indexed yet; wait for the list.")
+            return JsonResponse.refusal(409, "This run is not indexed yet; wait for the list.")
         pieces = index.export(read_query(request.query), kind)
         first = await asyncio.to_thread(next, pieces, b"")  # what is wrong is told before
         response = web.StreamResponse()
@@ -291,13 +291,13 @@ class ViewServer:
         done, _ = await asyncio.wait([task], timeout=1.5)
         if not done:
             waiting = "This is being computed; runs of many answers take a while."
-            return send_json({"waiting": waiting, "title": title, "home": "/"})
+            return JsonResponse({"waiting": waiting, "title": title, "home": "/"})
         try:
             page = task.result()
         except Exception:  # of several that wait, each is told; the next one tries again
             self._pages.pop(key, None)
             raise
-        return send_json({"page": {**page, "home": "/"}})
+        return JsonResponse({"page": {**page, "home": "/"}})
 
     async def _work(self, *words: str) -> Any:
         async with self._working:
@@ -308,10 +308,11 @@ def _run_page(opened: _Opened, is_whole: bool) -> Page:
     """The page of a run; charts where all answers are indexed."""
     run, index = opened.run, opened.index
     if not run.is_finished or run.summary is None:
-        return unfinished_run_page(run.manifest.raw, run.path, has_answers=index is not None)
+        report = RunReport({}, run.manifest.raw, run.path)
+        return report.unfinished_page(has_answers=index is not None)
     numbers = _IndexScores(index) if index is not None and is_whole else {}
-    page = run_page(run.summary.raw, run.manifest.raw, run_dir=run.path, numbers=numbers)
-    return page.for_viewer()
+    report = RunReport(run.summary.raw, run.manifest.raw, run.path)
+    return report.page(numbers).for_viewer()
 
 
 class _IndexScores(dict[str, Any]):
@@ -342,23 +343,65 @@ def _assets() -> dict[str, tuple[str, str]]:
 async def _asset(request: web.Request) -> web.Response:
     found = _assets().get(request.match_info["name"])
     if found is None:
-        return refuse(404, "not found")
+        return JsonResponse.refusal(404, "not found")
     return web.Response(text=found[0], content_type=found[1], charset="utf-8")
 
 
-def view_app(address: Address, paths: Sequence[Path], access: LinkAccess | None) -> web.Application:
-    """Return the application that shows the runs in these folders.
+class RunViewer:
+    """The server of `trueground view`, which only this machine can reach.
 
-    Args:
-        address: Where it is served.
-        paths: Runs, and folders that hold them.
-        access: Whose link lets users in. None: All accounts of the machine can read the runs.
+    Attributes:
+        url: The link to the list of runs, or to the only run.
     """
-    app = new_app(address, *([] if access is None else [access.check]))
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        port: int,
+        *,
+        takes_free_port: bool = False,
+        has_token: bool = True,
+    ) -> None:
+        """Listen at a port.
+
+        Args:
+            paths: Runs, and folders that hold them.
+            port: The port; 0 takes a free one.
+            takes_free_port: Take another one if the port is in use.
+            has_token: Let in only who has the link. Else all accounts of the machine can read the
+                runs.
+
+        Raises:
+            UsageError: The port is in use.
+        """
+        self._paths = list(paths)
+        try:
+            self._server = WebServer.bind(LOOPBACK, port)
+        except UsageError:
+            if not takes_free_port:
+                raise
+            self._server = WebServer.bind(LOOPBACK, 0)
+        address = self._server.address
+        self._access = LinkAccess(address) if has_token else None
+        first = "/"
+        if len(self._paths) == 1 and RunFiles(self._paths[0]).is_run:
+            first = f"/run/{RunFolders(self._paths).runs()[0].key}/"
+        self.url = self._access.link(first) if self._access else f"{address.url}{first}"
+
+    def run(self, *, opens_browser: bool) -> None:
+        """Serve until Ctrl-C, with the first page in a browser if `opens_browser`."""
+        app = _make_app(self._server, self._paths, self._access)
+        self._server.run(app, open_url=self.url if opens_browser else None)
+
+
+def _make_app(
+    server: WebServer, paths: Sequence[Path], access: LinkAccess | None
+) -> web.Application:
+    app = server.make_app(*([] if access is None else [access.check]))
     view = ViewServer(paths)
 
     async def begin(_app: web.Application) -> None:
-        await asyncio.to_thread(forget_gone)
+        await asyncio.to_thread(IndexCache().forget_gone)
 
     app.on_startup.append(begin)
     run = "/run/{key}/"

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.stats.arithmetic.distributions import draw_binomial, draw_normal
+from trueground.stats.arithmetic.distributions import draw_binomial, draw_normal, normal_quantile
 from trueground.stats.arithmetic.sums import dot_rows, mean, total
 from trueground.stats.bootstrap import (
     Floats,
@@ -73,6 +73,23 @@ class MeasureEstimate:
     def from_interval(cls, value: float, n: int, ci: Interval | None) -> MeasureEstimate:
         """The value with its interval; None is one whose draws are all the same."""
         return cls(value, ci, n, None if ci else SAME)
+
+    def items_to_show(self, n: int, *, level: float, power: float) -> float | None:
+        """Return how many items show a difference above 0, if `n` gave this interval.
+
+        Args:
+            n: The items behind the interval.
+            level: Its confidence level.
+            power: How likely the interval of that many items is above 0.
+
+        Returns:
+            The number, not rounded. None without an interval or a difference above 0.
+        """
+        if self.value is None or self.ci is None or self.value <= 0:
+            return None
+        z = normal_quantile(0.5 + level / 2)
+        ratio = (1 + normal_quantile(power) / z) * (self.ci[1] - self.ci[0]) / 2 / self.value
+        return n * ratio * ratio
 
     def raw(self, count: str = "n") -> dict[str, Any]:
         """The JSON form: value, ci as a list of two, n under the name `count`, why."""

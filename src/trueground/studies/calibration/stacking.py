@@ -24,16 +24,14 @@ from trueground.files import OutputPath
 from trueground.judges import Judge, StackFile, StackMember, get_judge
 from trueground.net import redact_urls
 from trueground.stats import (
+    CalibrationCurve,
     LabelledClaims,
-    LogisticCurve,
     LogisticModel,
     Measured,
     ScoredLabels,
-    dot,
-    folds,
     mean,
-    normal_quantile,
     sum_counts,
+    total,
 )
 from trueground.studies.calibration.judging import context_texts
 from trueground.studies.labelled import LabelledSets
@@ -214,7 +212,7 @@ def compute_stack(
             f"{fewest} labels of the rarer kind; expected {_LEAST_OF_A_KIND} or more of each, and "
             "better a hundred records or more in all; label more"
         )
-    parts = folds(len(labels), m.clusters, parts=FOLDS, seed=seed)
+    parts = m.rows.folds(m.clusters, parts=FOLDS, seed=seed)
     if not parts.max():
         raise InputError("all records are of one group; expected several, so that some are left")
     found = fit(m.rows, m.names)
@@ -233,13 +231,15 @@ def compute_stack(
     threshold = scored.best_threshold()
     at_held = scored.held_out(parts)
     alone: dict[str, dict[str, Any]] = {}
+    needed: dict[str, float | None] = {}
 
     def fit_platt(data: ScoredLabels) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        return LogisticCurve.fit(data.scores, data.labels).probabilities
+        return CalibrationCurve.fit("platt", data).probabilities
 
     for label, scores in m.alone.items():
         curve = ScoredLabels(scores, labels).held_out(parts, fit_platt, "fit").values
         difference = measured[STACK].minus(measured[label]).estimates["auroc"]
+        needed[label] = difference.items_to_show(len(labels), level=level, power=_POWER)
         alone[label] = {
             "auroc": measured[label].estimates["auroc"].raw(),
             **_errors(curve, labels),
@@ -280,7 +280,7 @@ def compute_stack(
         },
         "alone": alone,
         "best": best,
-        **_refusal(alone[best], best, written[best], len(labels), level),
+        **_refusal(alone[best], best, written[best], len(labels), level, needed[best]),
         "files": [{"path": one.path, "sha256": one.sha256, "n": one.n} for one in m.sets.all_sets],
         "ci_level": level,
         "resamples": resamples,
@@ -312,18 +312,23 @@ def _leave_out(
     """
     rows, held, ranked = m.rows, np.empty(len(parts)), np.empty(len(parts))
     center = mean(rows.x, axis=0)
-    level = found.intercept + dot(center, found.weights)
+    level = found.intercept + total(center * found.weights)
     for part in range(int(parts.max()) + 1):
         mine, others = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
         by = fit(rows.select(others), m.names)
         held[mine] = by.support(rows.select(mine))
-        levelled = by._replace(intercept=level - dot(center, by.weights))
+        levelled = by._replace(intercept=level - total(center * by.weights))
         ranked[mine] = levelled.support(rows.select(mine))
     return held, ranked
 
 
 def _refusal(
-    best: dict[str, Any], label: str, written: str, n: int, level: float
+    best: dict[str, Any],
+    label: str,
+    written: str,
+    n: int,
+    level: float,
+    n_needed: float | None,
 ) -> dict[str, Any]:
     """Why the stack is refused, and how many labels it would take; None where it is better."""
     value, ci = best["difference"]["value"], best["difference"]["ci"]
@@ -335,10 +340,8 @@ def _refusal(
         f"trueground judge calibrate FILE --judge {named}"
     )
     needed, what = None, "no number of labels is in sight that would show otherwise"
-    if ci is not None and value > 0:
-        z = normal_quantile(0.5 + level / 2)
-        ratio = (1 + normal_quantile(_POWER) / z) * (ci[1] - ci[0]) / 2 / value
-        needed = int(float(f"{n * ratio * ratio:.1e}"))
+    if n_needed is not None:
+        needed = int(float(f"{n_needed:.1e}"))
         what = f"to show such a difference takes about {needed:,} labels"
     interval = "no interval" if ci is None else f"{level:.0%} interval {ci[0]:+.3f} to {ci[1]:+.3f}"
     why = (

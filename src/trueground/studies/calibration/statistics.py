@@ -16,16 +16,7 @@ from trueground.errors import InputError, UsageError
 from trueground.judges import CalibrationFile
 from trueground.net import redact_urls
 from trueground.options import Level, Resamples, Seed, declared_options
-from trueground.stats import (
-    HeldOut,
-    IsotonicCurve,
-    LogisticCurve,
-    Measured,
-    ScoredLabels,
-    folds,
-    lower_bound,
-    sum_counts,
-)
+from trueground.stats import CalibrationCurve, HeldOut, Measured, ScoredLabels, sum_counts
 from trueground.studies.calibration.judging import JudgedRecords
 from trueground.studies.calibration.result import Calibration, format_notes
 
@@ -84,17 +75,10 @@ class CalibrationSettings:
         return partial(ScoredLabels.best_threshold, objective=self.chosen_for)
 
 
-def fit_curve(method: str, data: ScoredLabels) -> LogisticCurve | IsotonicCurve:
-    """Fit the curve of one of METHODS. InputError: labels of one kind."""
-    curve = IsotonicCurve if method == "isotonic" else LogisticCurve
-    return curve.fit(data.scores, data.labels)
-
-
-def curve_fields(curve: LogisticCurve | IsotonicCurve) -> dict[str, object]:
+def curve_fields(curve: CalibrationCurve) -> dict[str, object]:
     """Return the fields of a curve in the file."""
-    if isinstance(curve, IsotonicCurve):
-        return {"slope": None, "intercept": None, "knots": curve.knots.tolist()}
-    return {"slope": curve.slope, "intercept": curve.intercept, "knots": None}
+    knots = None if curve.knots is None else curve.knots.tolist()
+    return {"slope": curve.slope, "intercept": curve.intercept, "knots": knots}
 
 
 def compute_calibration(
@@ -131,8 +115,8 @@ def compute_calibration(
             f"method=isotonic with {fewest} records of the rarer kind; expected "
             f"{_LEAST_OF_A_KIND} or more of each; label more, or take method=platt"
         )
-    fitted = fit_curve(settings.method, j.scored)
-    parts = folds(len(j.scores), j.clusters, parts=FOLDS, seed=settings.seed)
+    fitted = CalibrationCurve.fit(settings.method, j.scored)
+    parts = j.scored.folds(j.clusters, parts=FOLDS, seed=settings.seed)
     held = HeldOut(reason="the judge's verdicts are taken as they are")
     if not j.by_verdict:
         held = j.scored.held_out(parts, settings.choose)
@@ -202,20 +186,18 @@ def _precision(
 
     def above(threshold: float | NDArray[np.float64]) -> dict[str, Any]:
         """Precision of what lies above, its lower bound, the items and their groups."""
-        over = j.scores > threshold
-        hits, clusters = j.labels[over], None if j.clusters is None else j.clusters[over]
-        groups = None if clusters is None else len(np.unique(clusters))
-        lower = lower_bound(hits, clusters, level=settings.level)
-        why = f"all {len(hits):,} records above the threshold are of {groups} group, and it takes 2"
-        if len(hits) < 2:
-            verb = "is" if len(hits) == 1 else "are"
-            why = f"{len(hits)} of the records {verb} above the threshold, and it takes 2"
+        found = j.scored.precision_above(threshold, j.clusters, level=settings.level)
+        why = f"all {found.n:,} records above the threshold are of {found.groups} group, "
+        why += "and it takes 2"
+        if found.n < 2:
+            verb = "is" if found.n == 1 else "are"
+            why = f"{found.n} of the records {verb} above the threshold, and it takes 2"
         return {
-            "value": sum_counts(hits) / len(hits) if len(hits) else None,
-            "lower": lower,
-            "lower_reason": why if lower is None else None,
-            "n": len(hits),
-            "groups": groups,
+            "value": found.value,
+            "lower": found.lower,
+            "lower_reason": why if found.lower is None else None,
+            "n": found.n,
+            "groups": found.groups,
         }
 
     others = {"value": None, "lower": None, "n": None, "groups": None, "lower_reason": held.reason}
@@ -244,11 +226,13 @@ def _threshold_curve(
 
 
 def _predict(j: JudgedRecords, method: str, parts: NDArray[np.int64]) -> HeldOut:
-    return j.scored.held_out(parts, lambda data: fit_curve(method, data).probabilities, "fit")
+    return j.scored.held_out(
+        parts, lambda data: CalibrationCurve.fit(method, data).probabilities, "fit"
+    )
 
 
 def _curve_entries(
-    j: JudgedRecords, method: str, fitted: LogisticCurve | IsotonicCurve, parts: NDArray[np.int64]
+    j: JudgedRecords, method: str, fitted: CalibrationCurve, parts: NDArray[np.int64]
 ) -> dict[str, Any]:
     """How far probabilities can be believed: the judge's own, and those of each method.
 
@@ -277,7 +261,7 @@ def _curve_entries(
         },
         "methods": {
             name: {
-                **errors(fit_curve(name, j.scored).probabilities(j.scores)),
+                **errors(CalibrationCurve.fit(name, j.scored).probabilities(j.scores)),
                 "cross_validated": {**errors(by.values), "reason": by.reason},
             }
             for name, by in held.items()

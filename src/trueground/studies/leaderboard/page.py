@@ -25,7 +25,6 @@ from trueground.reports import (
     Span,
     Table,
     Text,
-    refusal_rules,
 )
 from trueground.studies.leaderboard.study_blocks import (
     LEAST,
@@ -347,7 +346,7 @@ def _notes(board: Json) -> Part:
         items.append(f"Intervals cover {covered}: percentile bootstrap over the answers of a run.")
     items.append("How to read a leaderboard: docs/leaderboard.md.")
     if any(table["declining"] for table in board["studies"]):
-        items.append(f"{refusal_rules({'abstention_rules': REFUSAL_RULES.measured})}.")
+        items.append(f"{REFUSAL_RULES.describe_agreement()}.")
     blocks: list[Block] = [Bullets(items)]
     if rows := [Row([r["run"], r["signature"]]) for r in board["runs"] if r["signature"]]:
         table = Table([Head("Run"), Head("Signature", "code")], rows)

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats import LabelAgreement, dot, mean, sum_counts, total
+from trueground.stats import LabelAgreement, mean, sum_counts, total
 from trueground.wings.labeling.answers import Annotator, Answer, Answers, compute_median
 from trueground.wings.labeling.kinds import KINDS, YES_NO, Field, TaskKind
 
@@ -191,14 +191,14 @@ def within_one(labels: Floats, *, weights: Floats | None = None) -> float | None
     rated = pairs > 0
     w = np.ones(sum_counts(rated)) if weights is None else weights[rated]
     weight = total(w)
-    return dot(w, near[rated] / pairs[rated]) / weight if weight else None
+    return total(w * (near[rated] / pairs[rated])) / weight if weight else None
 
 
 def _mean_of_first(labels: Floats, *, weights: Floats | None = None) -> float | None:
     if not len(labels):
         return None
     first = labels[:, 0]
-    return mean(first) if weights is None else dot(first, weights) / total(weights)
+    return mean(first) if weights is None else total(first * weights) / total(weights)
 
 
 def _measure_field(field: Field, ratings: Ratings, intervals: Intervals) -> FieldAgreement:

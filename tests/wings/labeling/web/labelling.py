@@ -155,10 +155,11 @@ class Served(NamedTuple):
 def serving(opened: OpenProject, url: str | None = None) -> Iterator[Served]:
     """The project's server in a thread; the database is closed with it."""
     with opened.database as database:
-        listening, address = server.bind(server.LOOPBACK, 0, url)
-        listening.listen(64)
-        app = LabelServer(database, opened.project, address).make_app()
-        with answering(listening, app):
+        bound = server.WebServer.bind(server.LOOPBACK, 0, url)
+        bound.listening.listen(64)
+        address = bound.address
+        app = LabelServer(database, opened.project, bound).make_app()
+        with answering(bound.listening, app):
             lead = Browser(address)
             lead.enter(People(database).open_for_lead())
             yield Served(address, opened, lead)

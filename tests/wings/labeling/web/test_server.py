@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 from tests.wings.labeling.web.labelling import Browser, Served, make_project, serving
 
-from trueground.view.server import MOST_BYTES, Address
+from trueground.view.server import LOOPBACK, MOST_BYTES, WebServer
 from trueground.wings.labeling.web import people, throttle
 from trueground.wings.labeling.web.app import LabelServer
 from trueground.wings.labeling.web.throttle import Doorkeeper
@@ -150,7 +150,8 @@ def test_all_routes_but_the_empty_page_need_a_session(tmp_path: Path) -> None:
     """Also those that are added later; on loopback, too, which all accounts share."""
     opened = make_project(str(tmp_path / "labels.db"), tmp_path, title="Bridges")
     with opened.database as database:
-        app = LabelServer(database, opened.project, Address("127.0.0.1", 1, "http://x")).make_app()
+        with WebServer.bind(LOOPBACK, 0) as bound:
+            app = LabelServer(database, opened.project, bound).make_app()
         routes = {(route.method, route.resource.canonical) for route in app.router.routes()}
     public = {("GET", "/"), ("GET", "/assets/{name}"), ("POST", "/api/enter")}
     public |= {("HEAD", path) for method, path in public if method == "GET"}

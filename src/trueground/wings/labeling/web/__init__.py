@@ -79,8 +79,8 @@ def serve_project(
         raise MissingExtraError("labelling on the web", "web") from None
     from trueground.wings.labeling.web.serving import claim_address, open_project, serve
 
-    listening, address = claim_address(project, host, port, url)
-    with listening:
+    server = claim_address(project, host, port, url)
+    with server:
         opened = open_project(
             project,
             tasks,
@@ -93,4 +93,4 @@ def serve_project(
             order=order,
             title=title,
         )
-        serve(opened, listening, address)
+        serve(opened, server)

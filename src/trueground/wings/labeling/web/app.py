@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
@@ -18,18 +20,7 @@ from aiohttp import web
 from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.errors import TruegroundError
-from trueground.view import (
-    PROBLEMS,
-    Address,
-    asset,
-    cookie_name,
-    is_same_secret,
-    new_app,
-    read_bytes,
-    refuse,
-    send_json,
-    set_cookie,
-)
+from trueground.view import JsonResponse, WebServer
 from trueground.wings.labeling.web.counting import Counted, CountingRoom
 from trueground.wings.labeling.web.database import LabelDatabase, tell_reason
 from trueground.wings.labeling.web.gathered import (
@@ -45,6 +36,7 @@ from trueground.wings.labeling.web.people import (
     Person,
     UnknownPersonError,
     csrf_of,
+    is_csrf_of,
 )
 from trueground.wings.labeling.web.project import Project, describe_kinds
 from trueground.wings.labeling.web.queue import (
@@ -68,6 +60,7 @@ from trueground.wings.labeling.web.requests import (
 )
 from trueground.wings.labeling.web.throttle import Doorkeeper, TooManyError
 
+_ASSET_KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 _QUICK = 3  # threads; more would only wait for each other
 _BLOCK = 1 << 20  # bytes of a file that are sent at once
 Answer = Callable[[LabelRequest], Any]
@@ -104,8 +97,9 @@ class Route(NamedTuple):
 class LabelServer:
     """The application over one project."""
 
-    def __init__(self, database: LabelDatabase, project: Project, address: Address) -> None:
-        self._database, self._project, self._address = database, project, address
+    def __init__(self, database: LabelDatabase, project: Project, server: WebServer) -> None:
+        self._database, self._project, self._server = database, project, server
+        self._address = server.address
         self._people, self._queue = People(database), Queue(database, project)
         self._desk = LeadDesk(database, self._queue.board)
         self._doorkeeper = Doorkeeper()
@@ -114,15 +108,14 @@ class LabelServer:
             name: ThreadPoolExecutor(_QUICK if name == "quick" else 1, f"labels-{name}")
             for name in ("quick", "slow", "agreement", "judge", "calibrate")
         }
-        self._cookie = cookie_name(address)
+        self._cookie = self._address.cookie_name
         with database.read() as connection:
             self._kinds = describe_kinds(connection)
             self._tasks = Queue.count_tasks(connection)
 
     def make_app(self) -> web.Application:
         """The application, behind the guard."""
-        app = new_app(self._address)
-        self._problems = app[PROBLEMS]
+        app = self._server.make_app()
         app.router.add_get("/", self._shell)
         app.router.add_get(r"/assets/{name:[a-z0-9_-]+(?:/[a-z0-9_-]+)?\.(?:js|css)}", self._asset)
         app.router.add_post("/api/enter", self._enter)
@@ -164,7 +157,7 @@ class LabelServer:
         async def handle(request: web.Request) -> web.StreamResponse:
             secret = request.cookies.get(self._cookie, "")
             told = request.headers.get("X-CSRF-Token", "")
-            sent = await read_bytes(request), request.match_info, request.query
+            sent = await self._server.read_body(request), request.match_info, request.query
             found = await self._call(self._answer, route, secret, told, sent, lane=route.lane)
             response: web.Response = found
             return response
@@ -178,43 +171,51 @@ class LabelServer:
         try:
             person = self._people.find(secret)
             if person is None:
-                return refuse(401, "you are not in, or your session has ended; use your link")
-            if route.method != "GET" and not is_same_secret(told, csrf_of(secret)):
-                return refuse(403, "the page's token is missing or another; load it again")
+                return JsonResponse.refusal(
+                    401, "you are not in, or your session has ended; use your link"
+                )
+            if route.method != "GET" and not is_csrf_of(told, secret):
+                return JsonResponse.refusal(
+                    403, "the page's token is missing or another; load it again"
+                )
             if route.is_for_leads and not person.is_lead:
-                return refuse(403, "this is for leads")
+                return JsonResponse.refusal(403, "this is for leads")
             if route.path == "me":
-                return send_json(self._describe(person, secret))
+                return JsonResponse(self._describe(person, secret))
             return _send(route.answer(LabelRequest(person, *sent)))
         except WrongValuesError as error:
-            return refuse(422, str(error), fields=error.fields)
+            return JsonResponse.refusal(422, str(error), fields=error.fields)
         except TruegroundError as error:
-            return refuse(_STATUS.get(type(error), 422), str(error))
+            return JsonResponse.refusal(_STATUS.get(type(error), 422), str(error))
         except SQLAlchemyError as error:
             return self._unsaved(error)
 
     async def _enter(self, request: web.Request) -> web.StreamResponse:
         from_ = self._peer(request)
         try:
-            token = read_body(await read_bytes(request), TokenBody).token
+            token = read_body(await self._server.read_body(request), TokenBody).token
         except BadRequestError as error:
-            return refuse(400, str(error))
+            return JsonResponse.refusal(400, str(error))
         try:
             entered = await self._call(self._open_session, token)
             if entered is None:
                 await self._doorkeeper.hold_up(from_)
         except TooManyError as error:
             wait = f"{error.seconds:.0f}"
-            refused = refuse(429, f"too many wrong links from there; try again in {wait} s")
+            refused = JsonResponse.refusal(
+                429, f"too many wrong links from there; try again in {wait} s"
+            )
             refused.headers["Retry-After"] = wait
             return refused
         except SQLAlchemyError as error:
             return self._unsaved(error)
         if entered is None:
-            return refuse(401, "this link opens nothing: it may have been withdrawn or renewed")
+            return JsonResponse.refusal(
+                401, "this link opens nothing: it may have been withdrawn or renewed"
+            )
         secret, told = entered
-        response = send_json(told)
-        set_cookie(response, self._address, secret, max_age=int(LONGEST))
+        response = JsonResponse(told)
+        self._address.set_cookie(response, secret, max_age=int(LONGEST))
         return response
 
     def _open_session(self, token: str) -> tuple[str, dict[str, Any]] | None:
@@ -227,13 +228,15 @@ class LabelServer:
 
     async def _leave(self, request: web.Request) -> web.StreamResponse:
         secret = request.cookies.get(self._cookie, "")
-        if not is_same_secret(request.headers.get("X-CSRF-Token", ""), csrf_of(secret)):
-            return refuse(403, "the page's token is missing or another; load it again")
+        if not is_csrf_of(request.headers.get("X-CSRF-Token", ""), secret):
+            return JsonResponse.refusal(
+                403, "the page's token is missing or another; load it again"
+            )
         try:
             await self._call(self._people.leave, secret)
         except SQLAlchemyError as error:
             return self._unsaved(error)
-        response = send_json({})
+        response = JsonResponse({})
         response.del_cookie(self._cookie, path="/")
         return response
 
@@ -249,8 +252,10 @@ class LabelServer:
         return await asyncio.get_running_loop().run_in_executor(threads, function, *values)
 
     def _unsaved(self, error: SQLAlchemyError) -> web.Response:
-        self._problems.report(f"{self._database.place}: {tell_reason(error)}")
-        return refuse(503, "the database does not answer; nothing was saved, try again")
+        self._server.problems.report(f"{self._database.place}: {tell_reason(error)}")
+        return JsonResponse.refusal(
+            503, "the database does not answer; nothing was saved, try again"
+        )
 
     async def _end_counting(self, _app: web.Application) -> None:
         self._counting.close()
@@ -351,13 +356,20 @@ class LabelServer:
 def _find_asset(name: str) -> web.Response:
     for package in ("trueground.view", "trueground.reports"):
         with suppress(FileNotFoundError):
-            return asset(package, name)
-    return refuse(404, "not found")
+            body = _read_asset(package, name)
+            kind = _ASSET_KINDS[name[name.rindex(".") :]]
+            return web.Response(body=body, content_type=kind, charset="utf-8")
+    return JsonResponse.refusal(404, "not found")
+
+
+@cache
+def _read_asset(package: str, name: str) -> bytes:
+    return (resources.files(package) / "assets" / name).read_bytes()
 
 
 def _send(found: Any) -> web.Response:
     if not isinstance(found, Download):
-        return send_json(found)
+        return JsonResponse(found)
     headers = {"Content-Disposition": f'attachment; filename="{found.name}"'}
     content = found.content
     body = content if isinstance(content, bytes) else _read_away(content.open("rb"), content)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from socket import socket
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.errors import InputError, UsageError, user_messages
-from trueground.view import Address, bind, run
+from trueground.view import WebServer
 from trueground.wings.labeling.web.app import LabelServer
 from trueground.wings.labeling.web.database import (
     LabelDatabase,
@@ -100,10 +99,8 @@ def open_project(
     return OpenProject(database, project, added, total)
 
 
-def claim_address(
-    place: str, host: str, port: int | None, url: str | None
-) -> tuple[socket, Address]:
-    """A listening socket, at the port and URL of the project's last start where none is given.
+def claim_address(place: str, host: str, port: int | None, url: str | None) -> WebServer:
+    """A server, at the port and URL of the project's last start where none is given.
 
     People's links, and what their browsers keep, belong to that address. UsageError, InputError.
     """
@@ -113,7 +110,9 @@ def claim_address(
             known = read_meta(connection)
     last = known.get("port")
     try:
-        return bind(host, int(last or 0) if port is None else port, url or known.get("url") or None)
+        return WebServer.bind(
+            host, int(last or 0) if port is None else port, url or known.get("url") or None
+        )
     except UsageError as error:
         if port is not None or last is None:
             raise
@@ -123,12 +122,13 @@ def claim_address(
         ) from None
 
 
-def serve(opened: OpenProject, listening: socket, address: Address) -> None:
+def serve(opened: OpenProject, server: WebServer) -> None:
     """Serve until Ctrl-C; the lead's link is printed."""
     with opened.database as database:
         token = People(database).open_for_lead()
         project = opened.project
-        links = _keep_address(database, address)
+        address = server.address
+        links = _keep_address(database, server)
         new = f" ({opened.added:,} new)" if opened.added < opened.tasks else ""
         print(f"{project.title}: {opened.tasks:,} tasks{new} in {database.place}")
         print(f"lead   {address.url}/#token={token}\n{links}", end="", flush=True)
@@ -137,11 +137,13 @@ def serve(opened: OpenProject, listening: socket, address: Address) -> None:
                 "WARNING: links and labels travel unencrypted from other machines; put a proxy "
                 "with TLS before the server, and name it with --url https://…"
             )
-        run(listening, LabelServer(database, project, address).make_app())
+        server.run(LabelServer(database, project, server).make_app())
 
 
-def _keep_address(database: LabelDatabase, address: Address) -> str:
+def _keep_address(database: LabelDatabase, server: WebServer) -> str:
     """Keep where the project is served; what is to be said of the links that people have."""
+
+    address = server.address
 
     def keep(connection: Connection) -> tuple[str | None, int]:
         before = read_meta(connection).get("address")
