@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         score,
         score_shards,
     )
-    from trueground.benchmarks import benchmark
+    from trueground.benchmarks import add_benchmark as benchmark
     from trueground.claims import decomposer
     from trueground.evaluate import score_table
     from trueground.judges import judge
@@ -86,6 +86,8 @@ _HOMES = {
     "validate": "studies",
 }
 _MODULES = ("errors", "metrics", "testing")
+# What a package calls a name of this one.
+_OTHER_NAMES = {"benchmark": "add_benchmark"}
 
 __all__ = [
     "BuildSettings",
@@ -139,7 +141,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = f"{__name__}.{_HOMES[name]}"
     try:
-        value = getattr(import_module(module), name)
+        value = getattr(import_module(module), _OTHER_NAMES.get(name, name))
     except ModuleNotFoundError as error:
         # A wing is outside the core, so it may be missing.
         if not (error.name or "").startswith(f"{__name__}.wings"):

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import pytest
 
+import trueground as tg
 from trueground.benchmarks.base import (
     BENCHMARKS,
     Benchmark,
@@ -16,7 +17,6 @@ from trueground.benchmarks.base import (
     TaskOptions,
     add_benchmark,
     all_benchmarks,
-    benchmark,
     get_benchmark,
 )
 from trueground.errors import UsageError
@@ -58,7 +58,7 @@ def test_other_packages_add_benchmarks() -> None:
     made = toy("toy")
     try:
         assert add_benchmark(made) is made
-        assert benchmark is add_benchmark
+        assert tg.benchmark is add_benchmark
         assert get_benchmark("toy") is made
         assert all_benchmarks()["toy"] is made
         with pytest.raises(UsageError, match="a benchmark named 'toy' exists already"):

@@ -10,7 +10,7 @@ import pytest
 from tests.commands import trueground
 from tests.wings.labeling.filling import fill, fill_sheet
 
-from trueground.wings.labeling.base import AnnotationTask
+from trueground.wings.labeling.kinds import AnnotationTask
 
 RECORDS = [
     {"id": f"r{n}", "question": "How many?", "references": ["7"], "response": f"{n}"}

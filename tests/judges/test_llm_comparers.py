@@ -14,7 +14,7 @@ from tests.judges.rule_endpoint import shown
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.judges.comparing import Comparer, asks_a_language_model
-from trueground.judges.comparing.llm import CATEGORIES, LLMComparer, read_category
+from trueground.judges.comparing.llm import ErrorCategory, LLMComparer, read_category
 from trueground.types import Comparison, ComparisonRequest, Status
 
 NAMES = ("llm-correctness", "llm-faithfulness", "llm-abstention", "error-category")
@@ -152,10 +152,10 @@ def test_error_category() -> None:
     with comparing("error-category") as (comparer, server):
         found = one(comparer, RESPONSE, "Warsaw", "Warszawa")
         assert found.detail == {"category": "semantic_equivalence/more_elaborate_answers"}
-        assert CATEGORIES[int(found.values["category"])] == found.detail["category"]
+        assert ErrorCategory.NAMES[int(found.values["category"])] == found.detail["category"]
         assert shown(prompt_of(server))["REFERENCE"] == ["Warsaw", "Warszawa"]
         assert one(comparer, RESPONSE, "Rome").detail == {"category": "none"}
-        names = {category.rpartition("/")[2] for category in CATEGORIES}
+        names = {category.rpartition("/")[2] for category in ErrorCategory.NAMES}
         assert all(f"- {name}: " in prompt_of(server) for name in names)
 
 

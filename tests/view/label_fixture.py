@@ -17,9 +17,8 @@ from tests.commands import PROGRAM
 from tests.reports.browser import BROWSER
 from tests.wings.labeling.web import labelling
 
-from trueground.wings.labeling.base import AnnotationTask
 from trueground.wings.labeling.files import ShownTask, format_tasks
-from trueground.wings.labeling.kinds import get_kind
+from trueground.wings.labeling.kinds import AnnotationTask, get_kind
 from trueground.wings.labeling.web.people import People
 from trueground.wings.labeling.web.serving import open_project
 

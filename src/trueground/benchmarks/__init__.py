@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         TaskOptions as TaskOptions,
         add_benchmark as add_benchmark,
         all_benchmarks as all_benchmarks,
-        benchmark as benchmark,
         get_benchmark as get_benchmark,
     )
     from trueground.benchmarks.data import (
@@ -59,7 +58,6 @@ __getattr__, __dir__ = load_lazily(
             "TaskOptions",
             "add_benchmark",
             "all_benchmarks",
-            "benchmark",
             "get_benchmark",
         ),
         "data": (

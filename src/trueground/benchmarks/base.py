@@ -254,6 +254,3 @@ def get_benchmark(name: str) -> Benchmark:
         alike = (known for known in all_benchmarks() if known.replace("_", "-") == plain)
         name = next(alike, name)
     return BENCHMARKS.find(name)
-
-
-benchmark = add_benchmark

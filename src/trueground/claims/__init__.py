@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from trueground.claims.ranking import ranker as ranker
     from trueground.claims.registry import (
         decomposer as decomposer,
-        decomposers as decomposers,
         get_decomposer as get_decomposer,
     )
     from trueground.claims.rules import RuleDecomposer as RuleDecomposer
@@ -21,7 +20,6 @@ __getattr__, __dir__ = load_lazily(
         "ranking": ("ranker",),
         "registry": (
             "decomposer",
-            "decomposers",
             "get_decomposer",
         ),
         "rules": ("RuleDecomposer",),

@@ -20,7 +20,7 @@ from trueground.claims.ranking import make_ranker
 from trueground.claims.statements import find_statements
 from trueground.components import ComponentSpec
 from trueground.errors import InputError, UsageError
-from trueground.models import ChatRequest, LLMComponent, Prompt, Reply, TextMarks
+from trueground.models import ChatRequest, LLMComponent, Prompt, Reply
 from trueground.records import shorten
 from trueground.types import Failure, PromptFile, Status
 
@@ -92,7 +92,7 @@ class LLMDecomposer(LLMComponent, Decomposer):
 
 
 def _places(sentence: str, examples: Sequence[Demonstration]) -> dict[str, str]:
-    places = TextMarks.of([sentence]).fields({"sentence": sentence}, keep=("sentence",))
+    places = Prompt.marks([sentence]).fields({"sentence": sentence}, keep=("sentence",))
     return places | {"examples": "\n\n".join(map(str, examples))}
 
 

@@ -231,13 +231,13 @@ class Screen:
             return
         from rich.console import Console
 
-        from trueground.execution import draw_bars
+        from trueground.execution import open_progress
 
         file_label = escaped if files else None
         # The bar's own control characters go to the terminal; it puts streams of its own in the
         # place of the two, and what others write meanwhile is still escaped.
         console = Console(file=sys.__stderr__)
-        with draw_bars(console, file_label=file_label, transient=True) as show:
+        with open_progress(True, console=console, file_label=file_label, transient=True) as show:
             out, err = (cast(IO[str], EscapedText(stream)) for stream in (sys.stdout, sys.stderr))
             with redirect_stdout(out), redirect_stderr(err):
                 yield show

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from trueground.components.plugins import EntryPoint
 from trueground.components.specs import ComponentSpec
@@ -72,10 +72,13 @@ class Registry(MutableMapping[str, T]):
         group: Group of the entry points that add some. Default: "trueground.judges" for "judge".
     """
 
+    _by_kind: ClassVar[dict[str, Registry[Any]]] = {}
+
     def __init__(
         self, kind: str, components: Mapping[str, T] | None = None, *, group: str | None = None
     ) -> None:
         self.kind = kind
+        self._by_kind[kind] = self
         self.group = group or f"trueground.{kind}s"
         self._components: dict[str, T] = dict(components or {})
         self._local: set[str] = set()
@@ -138,6 +141,12 @@ class Registry(MutableMapping[str, T]):
     def is_shared(self, names: Iterable[str]) -> bool:
         """Whether another process finds these components by name, too."""
         return all(self._entries_named(name) for name in self._local.intersection(names))
+
+    @classmethod
+    def shares(cls, specs: Iterable[ComponentSpec]) -> bool:
+        """Whether another process finds the components of these specs by name, too."""
+        registries = [(cls._by_kind.get(spec.kind), spec.name) for spec in specs]
+        return all(registry is None or registry.is_shared([name]) for registry, name in registries)
 
     def _entries_named(self, name: str) -> list[EntryPoint]:
         name = name.replace("_", "-")

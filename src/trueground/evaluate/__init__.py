@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         ShardsRequest as ShardsRequest,
         score_table as score_table,
     )
-    from trueground.evaluate.table import BY_ID as BY_ID, question_of as question_of
+    from trueground.evaluate.table import QuestionRule as QuestionRule
     from trueground.evaluate.task_run import TaskRun as TaskRun
 __getattr__, __dir__ = load_lazily(
     __name__,
@@ -52,10 +52,7 @@ __getattr__, __dir__ = load_lazily(
             "ShardsRequest",
             "score_table",
         ),
-        "table": (
-            "BY_ID",
-            "question_of",
-        ),
+        "table": ("QuestionRule",),
         "task_run": ("TaskRun",),
     },
 )

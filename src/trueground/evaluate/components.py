@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from trueground.claims import Decomposer, decomposers as decomposer_registry, get_decomposer
-from trueground.components import Component, ComponentSpec
+from trueground.claims import Decomposer, get_decomposer
+from trueground.components import Component, ComponentSpec, Registry
 from trueground.errors import UsageError
-from trueground.judges import Judge, get_judge, judges as judge_registry, with_calibration
+from trueground.judges import Judge, get_judge, with_calibration
 from trueground.metrics import Role
 
 if TYPE_CHECKING:
@@ -229,7 +229,6 @@ def _names_of(
         return None
     if any(component.in_one_process for component in components):
         return None
-    judge_names = [ComponentSpec.parse("judge", text).name for text in texts]
-    decomposers = [ComponentSpec.parse("decomposer", decomposer).name]
-    is_shared = judge_registry.is_shared(judge_names) and decomposer_registry.is_shared(decomposers)
-    return (texts, decomposer) if is_shared else None
+    specs = [ComponentSpec.parse("judge", text) for text in texts]
+    specs.append(ComponentSpec.parse("decomposer", decomposer))
+    return (texts, decomposer) if Registry.shares(specs) else None

@@ -112,7 +112,7 @@ class Plan:
     for every judge but the first. `hidden` metrics are computed for the summary but not written.
     `verdicts` is the metric that gives each answer its verdict, None where no claims are checked.
     `run_level` are the numbers of the whole run that are no means over items. `repeats_of` is how
-    the question of an answer is told (see `question_of`), None where each has one answer.
+    the question of an answer is told (see `QuestionRule`), None where each has one answer.
     `missing` says what no record has and a metric needs.
     """
 

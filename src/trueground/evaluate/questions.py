@@ -15,7 +15,7 @@ from trueground.benchmarks import Question, Task
 from trueground.errors import InputError, fails_alone
 from trueground.evaluate.plan import Plan, check_breakdowns
 from trueground.evaluate.run_settings import RunSettings
-from trueground.evaluate.table import BY_ID, REPEAT
+from trueground.evaluate.table import REPEAT, QuestionRule
 from trueground.models import ChatModel, ChatRequest, ModelRequest, Reply, ReplySlot, ReplyStore
 from trueground.net import raised
 from trueground.records import Check
@@ -61,7 +61,7 @@ class Questionnaire:
             seed=settings.seed,
             resamples=settings.resamples,
             keep_records=settings.keep_records,
-            repeats_of=BY_ID if settings.repeats > 1 else None,
+            repeats_of=QuestionRule.BY_ID if settings.repeats > 1 else None,
         )
 
     def check(self) -> Check:

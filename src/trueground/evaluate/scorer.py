@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import fails_alone
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.table import Scored, answer_hash, question_of
+from trueground.evaluate.table import QuestionRule, Scored, answer_hash
 from trueground.metrics import (
     AnswerVerdict,
     BatchContext,
@@ -114,8 +114,8 @@ class Scorer:
         """Score one batch."""
         plan = self.plan
         numbers = self._score(records, new_results(plan))
-        of = plan.repeats_of
-        questions = None if of is None else [question_of(record, of) for record in records]
+        rule = None if plan.repeats_of is None else QuestionRule(plan.repeats_of)
+        questions = None if rule is None else [rule.read(record) for record in records]
         names = [record.id for record in records] if questions is None else questions
         clusters = [  # an item without a group is its own, with the answers to its question
             hash_text(f"i{name}" if record.group is None else f"g{record.group}")
@@ -137,7 +137,7 @@ class Scorer:
             agreement=numbers.agreement,
             reasons=numbers.reasons,
             questions=questions,
-            answers=None if of is None else np.array(list(map(answer_hash, records)), np.int64),
+            answers=None if rule is None else np.array(list(map(answer_hash, records)), np.int64),
         )
 
     def _score(self, records: Sequence[Record], results: Results) -> _BatchNumbers:

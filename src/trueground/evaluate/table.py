@@ -8,7 +8,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 from dataclasses import dataclass
-from typing import IO, Any, Self
+from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,6 @@ OTHER = "(other)"
 _IN_MEMORY = 16_000_000
 _COUNTED = 100_000  # items whose clusters are counted together
 REPEAT = "repeat"  # in `meta`, where a question was asked several times: which time it was
-BY_ID = "id"  # an answer's id is that of its question, `#` and the repeat
-QUESTION = "question"
 NO_ANSWER = 0
 
 
@@ -217,16 +215,26 @@ class ItemTable:
         return self._by.array()[:, i]
 
 
-def question_of(record: Record, of: str) -> str:
-    """The name of the question that a record answers; its own id where none is told.
+@dataclass(frozen=True)
+class QuestionRule:
+    """Which question an answer is of.
 
-    `of` is BY_ID, `question` for its words, or a field as for --by.
+    Attributes:
+        of: BY_ID, QUESTION for its text, or a field as for --by.
     """
-    if of == BY_ID:
-        again = field_text(record, f"meta.{REPEAT}")
-        return record.id.removesuffix(f"#{again}") if again else record.id
-    name = record.question if of == QUESTION else field_text(record, of)
-    return record.id if name is None else name
+
+    of: str
+
+    BY_ID: ClassVar = "id"  # an answer's id is that of its question, `#` and the repeat
+    QUESTION: ClassVar = "question"
+
+    def read(self, record: Record) -> str:
+        """Return the name of the question that a record answers. Its own id if it names none."""
+        if self.of == self.BY_ID:
+            again = field_text(record, f"meta.{REPEAT}")
+            return record.id.removesuffix(f"#{again}") if again else record.id
+        name = record.question if self.of == self.QUESTION else field_text(record, self.of)
+        return record.id if name is None else name
 
 
 def answer_hash(record: Record) -> int:
@@ -241,8 +249,8 @@ def find_repeats(field: str | None, check: Check) -> str | None:
     Raises UsageError for a field that no record has.
     """
     if field is None:
-        return BY_ID if check.has_breakdown(f"meta.{REPEAT}") else None
-    known = (BY_ID, QUESTION, *check.breakdowns)
+        return QuestionRule.BY_ID if check.has_breakdown(f"meta.{REPEAT}") else None
+    known = (QuestionRule.BY_ID, QuestionRule.QUESTION, *check.breakdowns)
     if field not in known and not check.has_breakdown(field):
         raise UsageError(
             f"--repeats-of {field}: no record has this field; expected the field that tells which "

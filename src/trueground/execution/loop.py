@@ -14,10 +14,6 @@ _LOOK_S = 0.05  # in short steps Ctrl-C is heard at once
 _ENDING_S = 5.0  # for work to be broken off
 
 
-class LoopClosedError(Exception):
-    """The loop was closed before the work had ended; its user says in words what broke off."""
-
-
 class LoopThread:
     """Runs coroutines to their end; several threads may hand in some at once.
 
@@ -26,8 +22,21 @@ class LoopThread:
     nothing holds it any more, so `end` may not, or when the process ends.
     """
 
-    def __init__(self, name: str, end: Callable[[], Awaitable[None]]) -> None:
-        self._name, self._end = name, end
+    def __init__(
+        self,
+        name: str,
+        end: Callable[[], Awaitable[None]],
+        make_error: Callable[[], Exception] = lambda: RuntimeError("the event loop was closed"),
+    ) -> None:
+        """Name the thread.
+
+        Args:
+            name: The name of the thread.
+            end: Called in the loop before it ends.
+            make_error: Makes the error of work that the end of the loop breaks off. It may not
+                hold the object that has the loop.
+        """
+        self._name, self._end, self._make_error = name, end, make_error
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing: weakref.finalize[..., LoopThread] | None = None
@@ -35,7 +44,7 @@ class LoopThread:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Its result or what it raises; whatever breaks the waiting off ends the work too.
 
-        LoopClosedError: another thread closed the loop.
+        Raises the error of `make_error` if another thread closed the loop.
         """
         ended = threading.Event()
 
@@ -64,7 +73,7 @@ class LoopThread:
         try:
             return future.result()
         except CancelledError:
-            raise LoopClosedError from None
+            raise self._make_error() from None
 
     def close(self) -> None:
         """End what still runs, then the loop. Raises what `end` raises."""

@@ -29,12 +29,22 @@ _PHASES = {
 
 
 @contextmanager
-def open_progress(progress: Progress | bool | None) -> Iterator[Progress]:
+def open_progress(
+    progress: Progress | bool | None,
+    *,
+    console: Console | None = None,
+    file_label: Callable[[str], str] | None = None,
+    transient: bool = False,
+) -> Iterator[Progress]:
     """Yield the callback that a public function reports its progress to.
 
     Args:
-        progress: A callback of phase, done and total, used as it is; True for bars on standard
-            error, which end with the block; False or None for nothing.
+        progress: A callback of phase, done and total, used as it is; True for bars, which end
+            with the block; False or None for nothing.
+        console: Where to draw bars. Default: standard error.
+        file_label: If given, phases are names of files, which it makes fit to be shown, and the
+            bars count bytes.
+        transient: Erase the bars at the end.
 
     Raises:
         UsageError: It is none of these.
@@ -44,7 +54,8 @@ def open_progress(progress: Progress | bool | None) -> Iterator[Progress]:
     elif progress is True:
         from rich.console import Console
 
-        with draw_bars(Console(stderr=True)) as show:
+        bars = console or Console(stderr=True)
+        with _draw_bars(bars, file_label=file_label, transient=transient) as show:
             yield show
     elif callable(progress):
         yield progress
@@ -82,20 +93,10 @@ def _file_columns() -> list[ProgressColumn]:
 
 
 @contextmanager
-def draw_bars(
-    console: Console,
-    *,
-    file_label: Callable[[str], str] | None = None,
-    transient: bool = False,
+def _draw_bars(
+    console: Console, *, file_label: Callable[[str], str] | None, transient: bool
 ) -> Iterator[Progress]:
-    """Draw one bar for each phase that is reported.
-
-    Args:
-        console: Where to draw.
-        file_label: If given, phases are names of files, which it makes fit to be shown, and the
-            bars count bytes.
-        transient: Erase the bars at the end.
-    """
+    """Draw one bar for each phase that is reported."""
     from rich.progress import Progress as Bars, TaskID
 
     columns = _count_columns() if file_label is None else _file_columns()

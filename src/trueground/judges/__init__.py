@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from trueground.judges.calibrated import CalibrationFile as CalibrationFile
     from trueground.judges.calibrations import with_calibration as with_calibration
     from trueground.judges.comparing import Comparer as Comparer
-    from trueground.judges.comparing.llm import CATEGORIES as CATEGORIES, CATEGORY as CATEGORY
+    from trueground.judges.comparing.llm import ErrorCategory as ErrorCategory
     from trueground.judges.lexical.judge import LexicalJudge as LexicalJudge
     from trueground.judges.lexical.numerals import unit_at as unit_at
     from trueground.judges.lexical.weights import weights as weights
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         LabelledVerdicts as LabelledVerdicts,
     )
     from trueground.judges.rating import Rater as Rater
-    from trueground.judges.registry import get_judge as get_judge, judge as judge, judges as judges
+    from trueground.judges.registry import get_judge as get_judge, judge as judge
     from trueground.judges.stack import StackFile as StackFile, StackMember as StackMember
 __getattr__, __dir__ = load_lazily(
     __name__,
@@ -28,10 +28,7 @@ __getattr__, __dir__ = load_lazily(
         "calibrated": ("CalibrationFile",),
         "calibrations": ("with_calibration",),
         "comparing": ("Comparer",),
-        "comparing.llm": (
-            "CATEGORIES",
-            "CATEGORY",
-        ),
+        "comparing.llm": ("ErrorCategory",),
         "lexical.judge": ("LexicalJudge",),
         "lexical.numerals": ("unit_at",),
         "lexical.weights": ("weights",),
@@ -43,7 +40,6 @@ __getattr__, __dir__ = load_lazily(
         "registry": (
             "get_judge",
             "judge",
-            "judges",
         ),
         "stack": (
             "StackFile",

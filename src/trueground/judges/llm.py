@@ -17,7 +17,6 @@ from trueground.models import (
     LLMComponent,
     Prompt,
     Reply,
-    TextMarks,
 )
 from trueground.text import split_sentences
 from trueground.types import JudgeRequest, PromptFile, Status, Verdict
@@ -77,7 +76,7 @@ class LLMJudge(LLMComponent, Judge):
     def _request(self, request: JudgeRequest, piece: _Piece) -> ChatRequest:
         claim, asked = request.claim, request.asked
         texts = [request.texts[text][start:end] for text, start, end in piece]
-        marks = TextMarks.of(texts, (claim, asked))
+        marks = Prompt.marks(texts, (claim, asked))
         question = ""
         if asked.strip():
             messages = self._asked.fill({"question": marks.surround("QUESTION", asked)})

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         UnscoredText as UnscoredText,
     )
     from trueground.models.prices import PriceTable as PriceTable
-    from trueground.models.prompts import Prompt as Prompt, TextMarks as TextMarks
+    from trueground.models.prompts import Prompt as Prompt
     from trueground.models.registry import (
         make_model as make_model,
         make_scorer as make_scorer,
@@ -76,10 +76,7 @@ __getattr__, __dir__ = load_lazily(
             "UnscoredText",
         ),
         "prices": ("PriceTable",),
-        "prompts": (
-            "Prompt",
-            "TextMarks",
-        ),
+        "prompts": ("Prompt",),
         "registry": (
             "make_model",
             "make_scorer",

@@ -56,6 +56,11 @@ class Prompt:
         texts = (("system", self.system), ("user", self.user))
         return tuple(Message(role, filled(text)) for role, text in texts if text)
 
+    @staticmethod
+    def marks(texts: Sequence[str], others: Sequence[str] = ()) -> TextMarks:
+        """Return marks for the lines around the texts of a prompt, see `TextMarks.of`."""
+        return TextMarks.of(texts, others)
+
     @classmethod
     def packaged(cls, package: str, name: str) -> Prompt:
         """Return the prompt of that name in `prompts/` of a package.

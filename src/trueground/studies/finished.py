@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from trueground.components import ResultKey
 from trueground.errors import InputError
-from trueground.evaluate import BY_ID, question_of
+from trueground.evaluate import QuestionRule
 from trueground.metrics import AnswerVerdict
 from trueground.runs import ItemNumbers, ItemScores, Manifest, RunFiles, Summary
 from trueground.stats import PerQuestion
@@ -136,7 +136,7 @@ class FinishedRun:
         repeats = self.summary.repeats if self.summary else None
         if repeats is not None and repeats.of is not None:
             return repeats.of
-        return BY_ID if self.repeats > 1 else None
+        return QuestionRule.BY_ID if self.repeats > 1 else None
 
     @property
     def verdict_signature(self) -> str | None:
@@ -250,7 +250,7 @@ class FinishedRun:
 def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     """The runs, each by its questions if one of them has several answers to some.
 
-    The rule for which question an answer is of is `evaluate.table.question_of`, as the run was
+    The rule for which question an answer is of is `evaluate.table.QuestionRule`, as the run was
     summed up by. A run that tells no repeats is read as the first that does. Where some run cannot
     be read so, as its records were not kept, none is. InputError: records that cannot be read.
     """
@@ -262,13 +262,13 @@ def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     for run, rule in zip(runs, rules, strict=True):
         if run.files.has_records:
             records = dataclasses.replace(run, questions=None).iter_records(Answered)
-            named = ((record.id, question_of(record, rule or shared)) for record in records)
+            named = ((record.id, QuestionRule(rule or shared).read(record)) for record in records)
             by_question.append(dataclasses.replace(run, questions=_parse_questions(named)))
         elif run.repeats > 1:  # a model was asked: an id is the question's, `#` and the repeat
             items = run.files.iter_items(ItemScores)
             named = ((item.id, item.id.rpartition("#")[0] or item.id) for item in items)
             by_question.append(dataclasses.replace(run, questions=_parse_questions(named)))
-        elif rule is None and shared == BY_ID:
+        elif rule is None and shared == QuestionRule.BY_ID:
             by_question.append(run)  # the id of its one answer is the question's
         else:
             return list(runs)

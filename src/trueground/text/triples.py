@@ -52,7 +52,12 @@ class GraphTriple(NamedTuple):
     @classmethod
     def keys_of(cls, graphs: Iterable[Graph]) -> frozenset[GraphTriple]:
         """Return the keys of all triples of the graphs."""
-        return frozenset(triple.key for graph in graphs for triple in cls.of_graph(graph))
+        keys = set()
+        for graph in graphs:
+            qid = plain(str(graph.get("qid", "")))
+            for name, value in pairs_of(graph):
+                keys.add(cls(qid, cls.plain_property(name), plain(value)))
+        return frozenset(keys)
 
     @staticmethod
     def plain_property(name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from trueground.wings.labeling.base import AnnotationTask
+from trueground.wings.labeling.kinds import AnnotationTask
 
 Fill = Callable[[dict[str, Any]], Mapping[str, Any]]
 

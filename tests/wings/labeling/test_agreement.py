@@ -13,7 +13,7 @@ from tests.wings.labeling.filling import GOLD, build_of, fill, fill_sheet
 
 from trueground.errors import InputError
 from trueground.wings.labeling.agreement import within_one
-from trueground.wings.labeling.base import AnnotationTask
+from trueground.wings.labeling.kinds import AnnotationTask
 from trueground.wings.labeling.operations import export_tasks, import_answers, measure_agreement
 
 NAN = float("nan")

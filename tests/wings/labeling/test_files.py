@@ -15,8 +15,8 @@ from tests.wings.labeling.filling import GOLD, VALID, build_of, fill, fill_sheet
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.records.formulas import guard, unguard
 from trueground.wings.labeling.answers import read_answers
-from trueground.wings.labeling.base import AnnotationTask, item_of
-from trueground.wings.labeling.labels import read_labels
+from trueground.wings.labeling.base import Label, item_of
+from trueground.wings.labeling.kinds import AnnotationTask
 from trueground.wings.labeling.operations import export_tasks, import_answers
 
 YES = {"if": "yes", "only_if": "no"}
@@ -111,13 +111,13 @@ def test_json_lines_and_sheets_of_two_people_meet(tmp_path: Path) -> None:
     )
     assert (done.majority, done.disputed, done.third_file) == (1, 0, None)
     assert not (tmp_path / "fourth.jsonl").exists()
-    label = read_labels(tmp_path / "labels.jsonl", "gold-facts")["q2"]
+    label = Label.read(tmp_path / "labels.jsonl", "gold-facts")["q2"]
     assert (label.values, label.how, label.annotators) == (
         {"gold": ["1", "2"]},
         {"gold": "majority"},
         3,
     )
-    assert read_labels(tmp_path / "labels.jsonl", "validity") == {}
+    assert Label.read(tmp_path / "labels.jsonl", "validity") == {}
 
 
 def test_a_third_from_sheets_alone_is_a_sheet(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_third_from_sheets_alone_is_a_sheet(tmp_path: Path) -> None:
     fill_sheet(tmp_path / "third.csv", lambda _: YES)
     done = import_answers([*sheets, tmp_path / "third.csv"], tmp_path / "l2.jsonl")
     assert (done.tasks, done.agreed, done.majority) == (4, 3, 1)
-    assert read_labels(tmp_path / "l2.jsonl", "validity")["007"].values == YES
+    assert Label.read(tmp_path / "l2.jsonl", "validity")["007"].values == YES
 
 
 def test_ties_as_the_user_says(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_ties_as_the_user_says(tmp_path: Path) -> None:
     assert [line["id"] for line in read(tmp_path / "a.jsonl")] == ["c"]
     done = import_answers(files, tmp_path / "b.jsonl", tie="lowest")
     assert (done.tied, done.open) == (3, 0)
-    assert read_labels(tmp_path / "b.jsonl", "validity")["007"].values == YES
+    assert Label.read(tmp_path / "b.jsonl", "validity")["007"].values == YES
 
 
 def broken(tmp_path: Path, change: Any) -> str:
@@ -400,7 +400,7 @@ def test_ids_with_a_digest_go_there_and_back(tmp_path: Path) -> None:
     import_answers(
         [tmp_path / "a-1.jsonl", tmp_path / "a-2.csv"], tmp_path / "labels.jsonl", tie="first"
     )
-    labels = read_labels(tmp_path / "labels.jsonl", "alignment")
+    labels = Label.read(tmp_path / "labels.jsonl", "alignment")
     assert labels.keys() == {task.id for task in tasks}
     assert {task.item for task in tasks} == {"=a", "1-2", "x~y"}
 
@@ -408,15 +408,15 @@ def test_ids_with_a_digest_go_there_and_back(tmp_path: Path) -> None:
 def test_labels_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     with pytest.raises(InputError, match="cannot be read"):
-        read_labels(path, "validity")
+        Label.read(path, "validity")
     path.write_text('\ufeff{"kind":"validity","id":"a"}\r\n\r\n{"kind":"validity","id":"a"}\n')
     with pytest.raises(InputError, match=r"line 3: task 'a' already has a label in line 1"):
-        read_labels(path, "validity")
+        Label.read(path, "validity")
     path.write_bytes(b'{"kind":"validity","id":"\xff"}\n')
     with pytest.raises(InputError, match="line 1: not a label"):
-        read_labels(path, "validity")
+        Label.read(path, "validity")
     path.write_text('{"kind":"contains","id":"a"}\n')
-    assert read_labels(path, "validity") == {}
+    assert Label.read(path, "validity") == {}
 
 
 _CELLS = st.text(st.sampled_from([*"ab1 =+-@'\";,|\t\r\n\x0b", "\u2028"]), max_size=14)

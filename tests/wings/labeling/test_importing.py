@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from trueground.wings.labeling.answers import Answer, merge
-from trueground.wings.labeling.base import AnnotationTask
 from trueground.wings.labeling.files import ShownTask
-from trueground.wings.labeling.kinds import KINDS, Tie
+from trueground.wings.labeling.kinds import KINDS, AnnotationTask, Tie
 
 
 def answers(kind: str, *values: dict[str, Any]) -> list[Answer]:

@@ -13,9 +13,9 @@ from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.types import Passage, Record
 from trueground.wings.labeling.answers import parse_seconds
-from trueground.wings.labeling.base import AnnotationTask, BadAnswer
+from trueground.wings.labeling.base import BadAnswer
 from trueground.wings.labeling.files import ShownTask
-from trueground.wings.labeling.kinds import KINDS, TaskKind, get_kind
+from trueground.wings.labeling.kinds import KINDS, AnnotationTask, TaskKind, get_kind
 
 NAMES = [
     *("validity", "candidate", "gold-facts", "revision", "contains", "contains-list"),

@@ -11,10 +11,10 @@ import zstandard
 from tests.wings.labeling.filling import build_of
 
 from trueground.errors import InputError, UsageError
-from trueground.wings.labeling.base import AnnotationTask, item_of
+from trueground.wings.labeling.base import item_of
 from trueground.wings.labeling.export import find_tasks, parse_where
 from trueground.wings.labeling.files import ShownTask
-from trueground.wings.labeling.kinds import KINDS
+from trueground.wings.labeling.kinds import KINDS, AnnotationTask
 from trueground.wings.labeling.record_parts import Pairing
 
 BRIDGE: dict[str, Any] = {

@@ -17,9 +17,9 @@ from trueground.studies.calibration.study import calibrate
 from trueground.studies.validation.study import validate
 from trueground.types import Record
 from trueground.wings.labeling.answers import Answer, merge, parse_values
-from trueground.wings.labeling.base import AnnotationTask, BadAnswer
+from trueground.wings.labeling.base import BadAnswer
 from trueground.wings.labeling.files import ShownTask
-from trueground.wings.labeling.kinds import KINDS, Tie
+from trueground.wings.labeling.kinds import KINDS, AnnotationTask, Tie
 from trueground.wings.labeling.operations import export_tasks, import_answers, measure_agreement
 from trueground.wings.labeling.spans import SpanMark, label_words
 

@@ -14,7 +14,7 @@ from tests.texts import errors_text
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
-from trueground.judges.comparing.llm import CATEGORIES
+from trueground.judges.comparing.llm import ErrorCategory
 from trueground.types import Status
 from trueground.wings.papers.errors.lines import (
     GROUPS,
@@ -322,9 +322,9 @@ def line(proposed: str | None, task: str | None = "instruct_qa/nq", **rest: Any)
 
 
 def test_the_papers_division_stands_beside_its_benchmark() -> None:
-    own = [line(category) for category in CATEGORIES]
+    own = [line(category) for category in ErrorCategory.NAMES]
     found = count_categories(own)
-    assert found["n"] == len(CATEGORIES)
+    assert found["n"] == len(ErrorCategory.NAMES)
     assert found["categories"]["incomplete_reference"] == {
         "n": 2,
         "share": 2 / 12,
@@ -346,7 +346,7 @@ def test_the_papers_division_stands_beside_its_benchmark() -> None:
 def test_the_papers_numbers_have_names_that_exist() -> None:
     shares = figure_3()
     assert len(shares) == 6
-    assert set(shares) <= {*CATEGORIES, *GROUPS}
+    assert set(shares) <= {*ErrorCategory.NAMES, *GROUPS}
     kinds = sum(v for k, v in shares.items() if k.startswith("incomplete_reference/"))
     assert kinds == pytest.approx(shares["incomplete_reference"], abs=1e-9)
     assert shares["semantic_equivalence/more_elaborate_answers"] == 0.6081

@@ -12,23 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from trueground.components import ComponentSpec
 from trueground.judges.comparing import Comparer
 from trueground.judges.replies import read_verdict
-from trueground.models import (
-    ChatRequest,
-    LLMComponent,
-    Prompt,
-    Reply,
-    TextMarks,
-)
+from trueground.models import ChatRequest, LLMComponent, Prompt, Reply
 from trueground.types import Comparison, ComparisonRequest, PromptFile, Status
 
-CATEGORY = "category"
+_CATEGORY = "category"
 NONE = "none"
-CATEGORIES = (
+_CATEGORIES = (
     "semantic_equivalence/multinominal_entities",
     "semantic_equivalence/more_elaborate_answers",
     "semantic_equivalence/synonymous_answers",
@@ -42,7 +36,7 @@ CATEGORIES = (
     "satisfactory_subset",
     NONE,
 )
-_BY_NAME = {name: c for c in CATEGORIES for name in (c, c.rpartition("/")[2])}
+_BY_NAME = {name: c for c in _CATEGORIES for name in (c, c.rpartition("/")[2])}
 _LABEL = re.compile(r"^\s*(?:the\s+)?(?:category|answer)\s*[:=]\s*", re.IGNORECASE)
 _DRESS = " \t*`\"'“”.[](){}<>"
 _BESIDE = ("conversation", "question", "mark")
@@ -60,7 +54,7 @@ _QUESTIONS = {
     "llm-correctness": _Question("correct", "correctness-1", ("response", "reference")),
     "llm-faithfulness": _Question("faithful", "faithfulness-1", ("response", "context")),
     "llm-abstention": _Question("abstained", "abstention-1", ("response",)),
-    "error-category": _Question(CATEGORY, "error-category-1", ("response", "reference")),
+    "error-category": _Question(_CATEGORY, "error-category-1", ("response", "reference")),
 }
 
 
@@ -106,7 +100,7 @@ class LLMComparer(LLMComponent, Comparer):
 
     def _call(self, request: ComparisonRequest, texts: Sequence[str]) -> ChatRequest:
         """The call about a response and these texts: its references, or its contexts."""
-        marks = TextMarks.of((request.history, request.question, request.response), texts)
+        marks = Prompt.marks((request.history, request.question, request.response), texts)
         shown = {
             "conversation": request.history,
             "question": request.question,
@@ -161,14 +155,17 @@ class LLMCorrectness(LLMComparer):
 
 
 class ErrorCategory(LLMComparer):
-    """`error-category`: one of CATEGORIES; its place there is the value, its name in `detail`."""
+    """`error-category`: one of NAMES; its place there is the value, its name in `detail`."""
+
+    NAMES: ClassVar = _CATEGORIES
+    DETAIL: ClassVar = _CATEGORY
 
     def _read_answer(self, reply: Reply) -> Comparison:
         category = read_category(reply.text)
         if category is None:
             return _unparseable(reply, "none of the categories, or several")
-        number = float(CATEGORIES.index(category))
-        return Comparison({CATEGORY: number}, detail={CATEGORY: category})
+        number = float(_CATEGORIES.index(category))
+        return Comparison({_CATEGORY: number}, detail={_CATEGORY: category})
 
 
 def read_category(reply: str) -> str | None:

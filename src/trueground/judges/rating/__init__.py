@@ -30,7 +30,6 @@ from trueground.models import (
     Params,
     Prompt,
     Reply,
-    TextMarks,
 )
 from trueground.types import PromptFile, Rating, RatingRequest, Status
 
@@ -157,7 +156,7 @@ class LLMRater(LLMComponent, Rater):
             self._rubrics[rubric] = rubric_for(*rubric)
         knowledge = request.knowledge if request.shown == "knowledge" else ()
         question = "" if request.shown == "response" else request.question
-        marks = TextMarks.of((question, *knowledge, request.response))
+        marks = Prompt.marks((question, *knowledge, request.response))
         shown = {"response": request.response, "question": question, "knowledge": knowledge}
         keep = ("response", "question") if question else ("response",)
         return self._rubrics[rubric].fill(marks.fields(shown, keep=keep))

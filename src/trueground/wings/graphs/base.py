@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from trueground.types import Graph
+from trueground.wings.graphs.names import name_key
 
 Kind = Literal["entity", "text", "date", "quantity", "other"]
 
@@ -43,6 +44,21 @@ class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
     properties: Mapping[str, tuple[PropertyValue, ...]] = {}
     aliases: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+
+    def properties_to(self, other: Entity) -> Iterator[tuple[str, bool]]:
+        """Yield the properties that have another entity as value.
+
+        Each comes with whether the value is the id of the other entity, or else one of its names.
+        """
+        names = {name_key(name) for name in (other.name, *other.aliases)} - {""}
+        for name, values in self.properties.items():
+            if any(value.id == other.qid for value in values):
+                yield name, True
+            elif any(
+                value.id is None and value.kind == "text" and name_key(value.text) in names
+                for value in values
+            ):
+                yield name, False
 
     def graph(self) -> Graph:
         """As records and prompts hold it: `{"qid", "name", property: value or [values]}`."""
@@ -100,6 +116,18 @@ class KnowledgeGraph(Protocol):
 
     def entities(self, qids: Sequence[str]) -> list[Entity | None]:
         """For each id its one-hop subgraph; None where the graph does not have it."""
+        ...
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine, so that it answers quickly and nobody else is asked."""
+        ...
+
+    def find_joined(self, heads: Sequence[str], tails: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the pairs of ids, one of each side, that may be joined by an edge.
+
+        A graph that can't tell which pairs are joined returns all of them.
+        """
         ...
 
     def close(self) -> None:

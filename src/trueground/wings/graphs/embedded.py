@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from trueground.errors import GraphError, MissingExtraError, WriteError
 from trueground.options import Progress, do_nothing
 from trueground.wings.graphs.base import Entity, NamedEntity, PropertyValue, Row, id_order
+from trueground.wings.graphs.joined import query_joined
 from trueground.wings.graphs.names import name_key
 from trueground.wings.graphs.onehop import EntityReader
 from trueground.wings.graphs.rdf import (
@@ -103,6 +104,8 @@ class EmbeddedGraph:
     graph is closed.
     """
 
+    is_local = True
+
     def __init__(
         self,
         store: Store,
@@ -154,6 +157,10 @@ class EmbeddedGraph:
         """
         store, _ = self._open()
         return rows_of(store, sparql, bindings, self.name)
+
+    def find_joined(self, heads: Sequence[str], tails: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the pairs of ids, one of each side, that an edge joins."""
+        return list(query_joined(self, heads, tails))
 
     def close(self) -> None:
         """Let the store go, and what is remembered of it."""

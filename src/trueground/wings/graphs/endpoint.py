@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from trueground.errors import GraphError, UsageError
-from trueground.execution import LoopClosedError, LoopThread
+from trueground.execution import LoopThread
 from trueground.wings.graphs import endpoint_queries as queries
 from trueground.wings.graphs.base import Entity, NamedEntity, PropertyValue, Row, id_order
 from trueground.wings.graphs.endpoint_client import (
@@ -27,6 +27,7 @@ from trueground.wings.graphs.endpoint_client import (
     SparqlTerm,
     TextTerm,
 )
+from trueground.wings.graphs.joined import query_joined
 from trueground.wings.graphs.onehop import EntityReader
 from trueground.wings.graphs.rdf import (
     DAY,
@@ -83,6 +84,8 @@ class EndpointGraph:
     inside a running event loop.
     """
 
+    is_local = False
+
     def __init__(
         self,
         url: str = WIKIDATA,
@@ -114,7 +117,9 @@ class EndpointGraph:
         read = f"lang={lang.lower()} kind={self._kind or 'auto'} page={page}"
         self.signature = f"sparql:{self._endpoint.place} live {read}"
         self._reader: EndpointReader | None = None
-        self._loop = LoopThread("sparql-endpoint", self._endpoint.close)
+        self._loop = LoopThread(
+            "sparql-endpoint", self._endpoint.close, partial(_closed_error, self._endpoint.shown)
+        )
 
     @property
     def problem(self) -> str | None:
@@ -154,6 +159,10 @@ class EndpointGraph:
         rows = self._run(self._endpoint.ask(written)).rows()
         return iter([{**row, **fixed} for row in rows])
 
+    def find_joined(self, heads: Sequence[str], tails: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the pairs of ids, one of each side, that an edge joins."""
+        return list(query_joined(self, heads, tails))
+
     def close(self) -> None:
         """Give connections and the cache's file back; asked again, it opens them anew.
 
@@ -162,13 +171,7 @@ class EndpointGraph:
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        try:
-            return self._loop.run(work)
-        except LoopClosedError:
-            raise GraphError(
-                f"the SPARQL endpoint {self._endpoint.shown} was closed before it had answered; "
-                "close the graph when all calls have ended"
-            ) from None
+        return self._loop.run(work)
 
     async def _reading(self) -> EndpointReader:
         if self._reader is None or self._reader.size > _REMEMBERED:
@@ -392,3 +395,10 @@ def _place(row: Solution) -> tuple[str, str, str]:
     """What a detail belongs to: entity, property, text of the value."""
     property_ = row["property"] if "property" in row else row["direct"]
     return row["entity"].value, property_.value, row["value"].value.removeprefix("+")
+
+
+def _closed_error(endpoint: str) -> GraphError:
+    return GraphError(
+        f"the SPARQL endpoint {endpoint} was closed before it had answered; close the graph when "
+        "all calls have ended"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trueground.wings.graphs.base import KnowledgeGraph, Queried
+from trueground.wings.graphs.base import Queried
 from trueground.wings.graphs.rdf import entity_iri, qid_of
 from trueground.wings.graphs.sparql import iri, is_iri, values
 
@@ -16,26 +16,14 @@ _JOINED = (
 _IDS_PER_QUERY = 50  # on one side
 
 
-def find_joined(
-    graph: KnowledgeGraph, heads: Sequence[str], tails: Sequence[str]
-) -> list[tuple[str, str]]:
-    """Return the pairs of ids, one of each side, that may be joined by an edge.
-
-    A graph that answers SPARQL is asked which pairs are joined. Of other graphs, all pairs are
-    returned.
+def query_joined(
+    graph: Queried, heads: Sequence[str], tails: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the pairs that the graph calls joined, in the order of the ids; no other entities.
 
     Raises:
         GraphError: The graph can't be queried.
     """
-    if isinstance(graph, Queried):
-        return list(_query_joined(graph, heads, tails))
-    return [(head, tail) for head in heads for tail in tails]
-
-
-def _query_joined(
-    graph: Queried, heads: Sequence[str], tails: Sequence[str]
-) -> Iterator[tuple[str, str]]:
-    """The pairs that the graph calls joined, in the order of the ids; no other entities."""
     rank_of_head = {qid: rank for rank, qid in enumerate(heads)}
     rank_of_tail = {qid: rank for rank, qid in enumerate(tails)}
     others = _terms(tails)

@@ -114,6 +114,8 @@ class JsonGraph:
     "instance_of", "type" or "P31".
     """
 
+    is_local = True
+
     def __init__(self, entities: Sequence[Entity], *, name: str, signature: str) -> None:
         self._entities = {one.qid: one for one in entities}
         self.name, self.signature = name, signature
@@ -155,6 +157,10 @@ class JsonGraph:
             entity = self._entities[qid]
             for text in (entity.name, *entity.aliases):
                 yield NamedEntity(text, qid, entity.types)
+
+    def find_joined(self, heads: Sequence[str], tails: Sequence[str]) -> list[tuple[str, str]]:
+        """Return all pairs of ids, one of each side."""
+        return [(head, tail) for head in heads for tail in tails]
 
     def close(self) -> None:
         """Nothing is open."""

@@ -1,13 +1,15 @@
-"""Annotation tasks, and what the annotators of one task say together."""
+"""Ids of annotation tasks, and what the annotators of one task say together."""
 
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from trueground.labels import LabelDraw
+from trueground.errors import InputError
+from trueground.labels import LabelDraw, decode_lines
 from trueground.records import describe
 
 _MARK, _DIGEST = "~", 8
@@ -21,26 +23,10 @@ class BadAnswer(ValueError):  # noqa: N818 - one of many that are told together
         super().__init__(f"found {describe(found)}; expected {expected}")
 
 
-class AnnotationTask(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing to be labelled: `shown` is what annotators read, by name, as the kind says."""
-
-    kind: str
-    id: str
-    shown: dict[str, Any]
-    drawn: LabelDraw | None = None
-
-    @classmethod
-    def of(
-        cls, kind: str, item: str, shown: dict[str, Any], drawn: LabelDraw | None = None
-    ) -> AnnotationTask:
-        """The task of an item. Its id changes with what is shown: no label meets another text."""
-        digest = hashlib.sha256(_canonical(shown)).hexdigest()[:_DIGEST]
-        return cls(kind, f"{item}{_MARK}{digest}", shown, drawn)
-
-    @property
-    def item(self) -> str:
-        """The id of the item that it was made of, where `of` made it."""
-        return item_of(self.id)
+def make_task_id(item: str, shown: dict[str, Any]) -> str:
+    """Return the id of an item's task. It changes with what annotators are shown."""
+    digest = hashlib.sha256(_canonical(shown)).hexdigest()[:_DIGEST]
+    return f"{item}{_MARK}{digest}"
 
 
 def item_of(task: str) -> str:
@@ -65,6 +51,35 @@ class Label(msgspec.Struct, omit_defaults=True):
     how: dict[str, str] = {}
     annotators: int = 0
     drawn: LabelDraw | None = None
+
+    @classmethod
+    def read(cls, path: Path, kind: str) -> dict[str, Label]:
+        """Return the labels of a kind of task in a file of merged labels, by task id.
+
+        Raises:
+            InputError: The file or a line can't be read, or a task comes twice.
+        """
+        return {id_: label for (of, id_), label in cls.read_all(path).items() if of == kind}
+
+    @classmethod
+    def read_all(cls, path: Path) -> dict[tuple[str, str], Label]:
+        """Return all labels of a file of merged labels, by kind and task id.
+
+        Raises:
+            InputError: The file or a line can't be read, or a task comes twice.
+        """
+        found: dict[tuple[str, str], Label] = {}
+        lines: dict[tuple[str, str], int] = {}
+        remedy = "expected a line that `trueground annotate import` wrote, with kind, id and values"
+        for number, label in decode_lines(path, cls, "not a label", remedy):
+            name = label.kind, label.id
+            if name in found:
+                raise InputError(
+                    f"{path}, line {number}: task {label.id!r} already has a label in line "
+                    f"{lines[name]}; each task has one, as `trueground annotate import` writes them"
+                )
+            found[name], lines[name] = label, number
+        return found
 
     @property
     def disputed(self) -> tuple[str, ...]:

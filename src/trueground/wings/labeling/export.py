@@ -20,9 +20,9 @@ from trueground.options import split_pair
 from trueground.records import UNREADABLE, field_text
 from trueground.runs import RunFiles
 from trueground.text import draw_number
-from trueground.wings.labeling.base import AnnotationTask, item_of
+from trueground.wings.labeling.base import item_of
 from trueground.wings.labeling.files import LONGEST_CELL, ShownTask, format_tasks, render_value
-from trueground.wings.labeling.kinds import KINDS, TaskKind
+from trueground.wings.labeling.kinds import KINDS, AnnotationTask, TaskKind
 from trueground.wings.labeling.record_parts import MissingPart, Pairing
 
 ANNOTATE = "annotate"  # the folder of tasks in that of a build

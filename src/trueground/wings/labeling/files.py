@@ -23,8 +23,7 @@ import msgspec
 from trueground.errors import InputError
 from trueground.labels import LabelDraw, decode_lines
 from trueground.records import describe, guard, shorten, unguard
-from trueground.wings.labeling.base import AnnotationTask
-from trueground.wings.labeling.kinds import KINDS, NONE, Field, TaskKind
+from trueground.wings.labeling.kinds import KINDS, NONE, AnnotationTask, Field, TaskKind
 
 LONGEST_CELL = 32_767  # characters; spreadsheets cut what is longer
 _HALF = 10  # letters and digits in each half of a check

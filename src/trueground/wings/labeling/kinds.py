@@ -19,7 +19,7 @@ import msgspec
 from trueground.errors import UsageError
 from trueground.labels import LabelDraw
 from trueground.types import Record
-from trueground.wings.labeling.base import AnnotationTask, BadAnswer
+from trueground.wings.labeling.base import BadAnswer, item_of, make_task_id
 from trueground.wings.labeling.record_parts import PARTS, Pairing, TaskPart
 from trueground.wings.labeling.spans import label_words, merge_marks, read_marks
 
@@ -228,6 +228,37 @@ def _word(raw: Any) -> str | None:
         return None
     word = " ".join(raw.casefold().split()).strip("'\"")
     return word[:-2] if re.fullmatch(r"[0-9]+[.,]0", word) else word
+
+
+class AnnotationTask(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing to be labelled: `shown` is what annotators read, by name, as the kind says."""
+
+    kind: str
+    id: str
+    shown: dict[str, Any]
+    drawn: LabelDraw | None = None
+
+    @classmethod
+    def of(
+        cls, kind: str, item: str, shown: dict[str, Any], drawn: LabelDraw | None = None
+    ) -> AnnotationTask:
+        """The task of an item. Its id changes with what is shown: no label meets another text."""
+        return cls(kind, make_task_id(item, shown), shown, drawn)
+
+    @staticmethod
+    def file_names() -> list[str]:
+        """Return the names of all files that a folder of tasks may have, one for each kind."""
+        return [f"{kind}.jsonl" for kind in KINDS]
+
+    @property
+    def required_fields(self) -> tuple[str, ...]:
+        """The fields that must be labelled "yes" for the item to be kept."""
+        return KINDS[self.kind].keeps
+
+    @property
+    def item(self) -> str:
+        """The id of the item that it was made of, where `of` made it."""
+        return item_of(self.id)
 
 
 class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

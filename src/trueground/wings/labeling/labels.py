@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import msgspec
 
 from trueground.errors import InputError
-from trueground.labels import LabelDraw, LabelRule, TaskLabels, decode_lines
+from trueground.labels import LabelDraw, LabelRule, TaskLabels
 from trueground.records import UNREADABLE, DataPath, describe
 from trueground.types import Record
 from trueground.wings.labeling.answers import read_answers
@@ -21,31 +21,6 @@ from trueground.wings.labeling.record_parts import MissingPart, TaskPart
 # kinds give a record the same label, the first kind does.
 _FIRST = ("support", "span", "correctness", "contains", "contains-list", "alignment", "relevance")
 _KINDS = [KINDS[name] for name in dict.fromkeys((*_FIRST, *KINDS)) if KINDS[name].label]
-
-
-def read_labels(path: str | Path, kind: str) -> dict[str, Label]:
-    """Return the labels of `kind` in a file of merged labels, by task id.
-
-    Raises:
-        InputError: The file or a line can't be read, or a task comes twice.
-    """
-    return {id_: label for (of, id_), label in _read_merged(Path(path)).items() if of == kind}
-
-
-def _read_merged(path: Path) -> dict[tuple[str, str], Label]:
-    """All labels of such a file, by kind and id."""
-    found: dict[tuple[str, str], Label] = {}
-    lines: dict[tuple[str, str], int] = {}
-    remedy = "expected a line that `trueground annotate import` wrote, with kind, id and values"
-    for number, label in decode_lines(path, Label, "not a label", remedy):
-        name = label.kind, label.id
-        if name in found:
-            raise InputError(
-                f"{path}, line {number}: task {label.id!r} already has a label in line "
-                f"{lines[name]}; each task has one, as `trueground annotate import` writes them"
-            )
-        found[name], lines[name] = label, number
-    return found
 
 
 class AnnotateLabels(TaskLabels, name="annotate"):
@@ -163,7 +138,7 @@ def _read_votes(
 ) -> Iterator[tuple[str, str, Mapping[str, float], LabelDraw | None]]:
     """Kind, task, votes and draw: of all people together in `labels`, of each one in `filled`."""
     for path in labels:
-        for (kind, task), merged in _read_merged(path).items():
+        for (kind, task), merged in Label.read_all(path).items():
             if kind in KINDS and (label := KINDS[kind].label):
                 try:
                     vote = KINDS[kind].vote(merged.values)

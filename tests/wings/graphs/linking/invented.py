@@ -82,6 +82,8 @@ def graph_of(people: Iterable[tuple[str, str, tuple[str, str], list[str], Facts]
 class Counting:
     """A graph that counts how often, and for how much, it was asked; no names to list."""
 
+    is_local = True
+
     def __init__(self, graph: EmbeddedGraph) -> None:
         self._graph = graph
         self.name, self.signature = graph.name, graph.signature
@@ -95,6 +97,9 @@ class Counting:
     def entities(self, qids: Sequence[str]) -> list[Entity | None]:
         self.read.append(list(qids))
         return self._graph.entities(qids)
+
+    def find_joined(self, heads: Sequence[str], tails: Sequence[str]) -> list[tuple[str, str]]:
+        return self._graph.find_joined(heads, tails)
 
     def close(self) -> None:
         self._graph.close()

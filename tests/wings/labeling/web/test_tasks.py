@@ -14,9 +14,8 @@ from tests.wings.labeling.filling import GOLD, VALID, build_of, fill
 from tests.wings.labeling.web.labelling import write_records
 
 from trueground.errors import InputError, UsageError
-from trueground.wings.labeling.base import AnnotationTask
 from trueground.wings.labeling.files import ShownTask
-from trueground.wings.labeling.kinds import KINDS, YES_NO
+from trueground.wings.labeling.kinds import KINDS, YES_NO, AnnotationTask
 from trueground.wings.labeling.operations import export_tasks
 from trueground.wings.labeling.web.gathered import gather
 from trueground.wings.labeling.web.hints import find_hints, find_place, shorten_title

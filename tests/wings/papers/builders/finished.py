@@ -14,7 +14,8 @@ import pytest
 from trueground.models.base import Message
 from trueground.records.checks import FileInfo
 from trueground.testing import FakeModel
-from trueground.wings.labeling.base import AnnotationTask, Label
+from trueground.wings.labeling.base import Label
+from trueground.wings.labeling.kinds import AnnotationTask
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.base import (
     BatchStage,

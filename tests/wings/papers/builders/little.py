@@ -21,7 +21,7 @@ from trueground.options.declaration import DeclaredOption
 from trueground.options.option import Option
 from trueground.options.reading import DeclaredOptions
 from trueground.records.checks import FileInfo
-from trueground.wings.labeling.base import AnnotationTask
+from trueground.wings.labeling.kinds import AnnotationTask
 from trueground.wings.papers.builders.base import (
     BatchStage,
     Builder,

@@ -12,7 +12,7 @@ from tests.wings.papers.builders.scripted_server import scripted
 
 from trueground.errors import OutputError, WriteError
 from trueground.testing import FakeModel
-from trueground.wings.labeling.base import AnnotationTask
+from trueground.wings.labeling.kinds import AnnotationTask
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.directory import (
     build_directory,

@@ -14,7 +14,8 @@ from tests.wings.papers.builders.little import BUILDER, Line, answering, prepare
 from tests.wings.papers.builders.scripted_server import scripted
 
 from trueground.errors import InputError
-from trueground.wings.labeling.base import AnnotationTask, Label
+from trueground.wings.labeling.base import Label
+from trueground.wings.labeling.kinds import AnnotationTask
 from trueground.wings.papers.builders.build import NO_PEOPLE, OWN_WORK
 from trueground.wings.papers.builders.people import PeopleLabels
 from trueground.wings.papers.builders.registry import BUILDERS

@@ -11,9 +11,8 @@ from sqlalchemy import Connection, Row
 
 from trueground.errors import InputError
 from trueground.labels import LabelDraw
-from trueground.wings.labeling.base import AnnotationTask
 from trueground.wings.labeling.files import ShownTask
-from trueground.wings.labeling.kinds import KINDS, TaskKind
+from trueground.wings.labeling.kinds import KINDS, AnnotationTask, TaskKind
 from trueground.wings.labeling.web.database import read_meta, write_meta
 from trueground.wings.labeling.web.schema import tasks
 

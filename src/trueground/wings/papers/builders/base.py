@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from trueground.models import TextMarks
+from trueground.models import Prompt
 from trueground.options import DeclaredOptions
 
 if TYPE_CHECKING:
-    from trueground.models import Prompt
     from trueground.records import FileInfo
     from trueground.types import PromptFile, Usage
     from trueground.wings.labeling import AnnotationTask
@@ -213,7 +212,7 @@ def mark_fields(
     """
     late, titles = others or {}, titles or {}
     parts = {name: [text] if isinstance(text, str) else list(text) for name, text in texts.items()}
-    marks = TextMarks.of([text for one in parts.values() for text in one], tuple(late.values()))
+    marks = Prompt.marks([text for one in parts.values() for text in one], tuple(late.values()))
     fields = {"mark": marks.mark}
     for name, some in (parts | {name: [text] for name, text in late.items()}).items():
         fields[name] = marks.surround(titles.get(name, name.upper().replace("_", " ")), some)

@@ -29,7 +29,7 @@ from trueground.models import LogprobRunner
 from trueground.net import redact_command
 from trueground.runs import Job, JobKind, next_session, noting_end, status_after
 from trueground.types import Usage
-from trueground.wings.labeling import KINDS, AnnotationTask
+from trueground.wings.labeling import AnnotationTask
 from trueground.wings.papers.builders.base import BatchStage, BuildPlan
 from trueground.wings.papers.builders.client import PERPLEXITY, RoleModel
 
@@ -111,7 +111,7 @@ def write_tasks(path: Path, tasks: Sequence[AnnotationTask]) -> None:
         kinds.setdefault(task.kind, []).append(_encode(task) + b"\n")
     if kinds or (path / ANNOTATE).exists():
         files = {f"{kind}.jsonl": b"".join(lines) for kind, lines in kinds.items()}
-        _write_all(make_part(path, ANNOTATE), files, [f"{kind}.jsonl" for kind in KINDS])
+        _write_all(make_part(path, ANNOTATE), files, AnnotationTask.file_names())
 
 
 def write_lines(path: Path, rows: Iterable[Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError
-from trueground.wings.labeling import KINDS, AnnotationTask, Label, read_labels
+from trueground.wings.labeling import AnnotationTask, Label
 from trueground.wings.papers.builders.base import BatchStage, Rejected
 from trueground.wings.papers.builders.directory import ANNOTATE
 
@@ -44,7 +44,7 @@ class PeopleLabels:
         self.file = labels
         self.labels: dict[str, dict[str, Label]] = {}
         if labels is not None:
-            read = {kind: read_labels(labels, kind) for kind in kinds}
+            read = {kind: Label.read(labels, kind) for kind in kinds}
             self.labels = {kind: found for kind, found in read.items() if found}
             if not self.labels:
                 raise InputError(
@@ -105,7 +105,7 @@ class PeopleLabels:
             if task.kind not in self.labels:
                 continue
             label = self.label(task)
-            for field in KINDS[task.kind].keeps:
+            for field in task.required_fields:
                 said = None if label is None else label.values.get(field)
                 if said is None:
                     detail = "no label" if label is None else f"{field} is not decided"
@@ -126,17 +126,24 @@ def count_labels(
     answered too {"n", "raw", "kappa", "kappa_ci"}, None where there are none.
     """
     ids: dict[str, list[str]] = {}
+    examples: dict[str, AnnotationTask] = {}
     for task in tasks:
         ids.setdefault(task.kind, []).append(task.id)
+        examples[task.kind] = task
     found = {
         kind: {one: labels[kind][one] for one in mine if one in labels.get(kind, {})}
         for kind, mine in ids.items()
     }
-    return [_count_kind(kind, len(ids[kind]), some, judged) for kind, some in found.items() if some]
+    accounts = []
+    for kind, some in found.items():
+        if some:
+            counts = _count_labels(some, examples[kind].required_fields, judged)
+            accounts.append({"kind": kind, "tasks": len(ids[kind]), **counts})
+    return accounts
 
 
-def _count_kind(
-    kind: str, tasks: int, labels: Mapping[str, Label], judged: Judged
+def _count_labels(
+    labels: Mapping[str, Label], required: Sequence[str], judged: Judged
 ) -> dict[str, Any]:
     people = Counter(str(one.annotators) for one in labels.values() if one.annotators)
     fields = []
@@ -154,13 +161,11 @@ def _count_kind(
                 if few
                 else {"different answers": len(values)},
                 "how": dict(sorted(how.items())),
-                "confirmed": values["yes"] if name in KINDS[kind].keeps else None,
+                "confirmed": values["yes"] if name in required else None,
                 "judge": _against_judge(name, labels, judged),
             }
         )
     return {
-        "kind": kind,
-        "tasks": tasks,
         "labelled": len(labels),
         "annotators": dict(sorted(people.items())),
         "fields": fields,
@@ -193,8 +198,8 @@ def read_people(folder: Path, labels: Path) -> dict[str, Any]:
     {"file", "unknown": labels of other tasks, "kinds": as `count_labels`}. InputError: labels
     that cannot be read, a build without tasks, labels of other tasks only.
     """
-    files = {kind: folder / ANNOTATE / f"{kind}.jsonl" for kind in KINDS}
-    files = {kind: file for kind, file in files.items() if file.exists()}
+    places = [folder / ANNOTATE / name for name in AnnotationTask.file_names()]
+    files = {file.stem: file for file in places if file.exists()}
     tasks: list[AnnotationTask] = []
     for file in files.values():
         try:
@@ -203,7 +208,7 @@ def read_people(folder: Path, labels: Path) -> dict[str, Any]:
             raise InputError(f"{file} cannot be read: {error}; run the build again") from None
     if not tasks:
         raise InputError(f"{folder} has no tasks in {ANNOTATE}/, so that no label can belong to it")
-    found = {kind: read_labels(labels, kind) for kind in files}
+    found = {kind: Label.read(labels, kind) for kind in files}
     kinds = count_labels(tasks, found, {})
     if not kinds:
         raise InputError(

@@ -21,7 +21,7 @@ import numpy as np
 from trueground.benchmarks import get_benchmark
 from trueground.components import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError
-from trueground.judges import CATEGORIES, CATEGORY, Comparer
+from trueground.judges import Comparer, ErrorCategory
 from trueground.labels import LabelRule, RecordLabel
 from trueground.metrics import METRICS
 from trueground.options import Progress
@@ -37,8 +37,8 @@ _BENCHMARK, _FIGURE, _PREFIX = "instruct-qa", "fig3", "error_category."
 _TASKS = tuple(f"{_BENCHMARK}/{name}" for name in ("nq", "hotpotqa", "topiocqa"))
 METRIC, LABEL, MODEL, OVERLAP = "f1", "correct", "llm_correctness", "recall"
 # A person may leave the kind open.
-GROUPS = tuple(dict.fromkeys(c.partition("/")[0] for c in CATEGORIES if "/" in c))
-ALLOWED = (*CATEGORIES, *GROUPS)
+GROUPS = tuple(dict.fromkeys(c.partition("/")[0] for c in ErrorCategory.NAMES if "/" in c))
+ALLOWED = (*ErrorCategory.NAMES, *GROUPS)
 _AT_ONCE = 256  # items per round of calls, after which progress is shown
 _NO_GROUP = 0  # in place of the hash of a group
 _SHOWN = 3  # ids that an error names
@@ -236,7 +236,7 @@ def propose_categories(lines: Sequence[Line], part: ComponentSpec, progress: Pro
                 for line in some
             ]
             for line, result in zip(some, comparer.answer_once(requests), strict=True):
-                line.proposed = (result.detail or {}).get(CATEGORY)
+                line.proposed = (result.detail or {}).get(ErrorCategory.DETAIL)
                 line.by = f"llm:{comparer.signature}"
                 line.status, line.reply, line.reason = result.status, result.reply, result.reason
             progress("ask", min(at + _AT_ONCE, len(lines)), len(lines))
@@ -379,7 +379,7 @@ def count_categories(lines: Sequence[Line]) -> dict[str, Any]:
     shares = figure_3() if paper else {}
     categories: dict[str, dict[str, float | None]] = {}
     # Every category stands after its group.
-    for name in dict.fromkeys(x for c in CATEGORIES for x in (c.partition("/")[0], c)):
+    for name in dict.fromkeys(x for c in ErrorCategory.NAMES for x in (c.partition("/")[0], c)):
         k = sum(k for c, k in counts.items() if c and (c == name or c.startswith(f"{name}/")))
         categories[name] = {"n": k, "share": k / n if n else None}
         if paper:

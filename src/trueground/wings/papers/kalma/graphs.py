@@ -72,9 +72,7 @@ class GraphLibrary:
         """
         if self._sources.scratch is None:
             return None
-        from trueground.wings.graphs import Listed
-
-        if self._graph is None or isinstance(self._graph, Listed):  # it is on this machine
+        if self._graph is None or self._graph.is_local:
             return None
         what = f"the graphs of {len(self._entities):,} entities"
         if self._questions:

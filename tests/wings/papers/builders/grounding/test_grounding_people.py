@@ -14,7 +14,8 @@ from tests.wings.papers.builders.grounding.test_output import INSTANCES
 from tests.wings.papers.builders.scripted_server import scripted
 
 from trueground.errors import InputError
-from trueground.wings.labeling.base import AnnotationTask, Label
+from trueground.wings.labeling.base import Label
+from trueground.wings.labeling.kinds import AnnotationTask
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.base import BatchStage, Rejected
 from trueground.wings.papers.builders.build import BuildSettings, Built

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from trueground.errors import GraphError, UsageError
 from trueground.records import describe, shorten
 from trueground.text import CitedText, plain
-from trueground.wings.graphs import Entity, KnowledgeGraph, Listed, find_joined, name_key
+from trueground.types import Graph
+from trueground.wings.graphs import KnowledgeGraph, name_key
 from trueground.wings.papers.builders.base import Rejected, SourceStep, Stage
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.kalma.items import LinkedPair, SourcePair, grown
@@ -184,8 +185,10 @@ class _Edge(NamedTuple):
 
 
 class _Joined(NamedTuple):
-    head: Entity
-    tail: Entity
+    """Two entities, by their ids and graphs, head first, and the edges between them."""
+
+    qids: tuple[str, str]
+    graphs: tuple[Graph, Graph]
     edges: Sequence[_Edge]
 
 
@@ -204,7 +207,7 @@ def linking_stage(
 
     async def work(pair: SourcePair, _client: ModelClient) -> Sequence[LinkedPair]:
         try:
-            if isinstance(graph, Listed):  # on this machine: quick, and not for several threads
+            if graph.is_local:  # quick, and not for several threads
                 return [_link(graph, pair, relations, wanted)]
             return [await asyncio.to_thread(_link, graph, pair, relations, wanted)]
         except GraphError as error:
@@ -265,38 +268,25 @@ def _link(
     return grown(
         pair,
         LinkedPair,
-        qids=(one.head.qid, one.tail.qid),
+        qids=one.qids,
         edge=edges[0].name,
-        graphs=(one.head.graph(), one.tail.graph()),
+        graphs=one.graphs,
     )
 
 
 def _joined(graph: KnowledgeGraph, heads: Sequence[str], tails: Sequence[str]) -> Iterator[_Joined]:
     """All pairs of two different entities with an edge between them, and these edges."""
-    pairs = find_joined(graph, heads, tails)
+    pairs = graph.find_joined(heads, tails)
     wanted = list(dict.fromkeys(qid for pair in pairs for qid in pair))
     entities = dict(zip(wanted, graph.entities(wanted), strict=True))
     for one, other in pairs:
         head, tail = entities[one], entities[other]
         if head is None or tail is None or one == other:
             continue
-        edges = [_Edge(name, True, by_id) for name, by_id in _pointing(head, tail)]
-        edges += [_Edge(name, False, by_id) for name, by_id in _pointing(tail, head)]
+        edges = [_Edge(name, True, by_id) for name, by_id in head.properties_to(tail)]
+        edges += [_Edge(name, False, by_id) for name, by_id in tail.properties_to(head)]
         if edges:
-            yield _Joined(head, tail, edges)
-
-
-def _pointing(one: Entity, other: Entity) -> Iterator[tuple[str, bool]]:
-    """The properties of one entity that have the other as value: by its id (True), or by a name."""
-    names = {name_key(name) for name in (other.name, *other.aliases)} - {""}
-    for name, some in one.properties.items():
-        if any(value.id == other.qid for value in some):
-            yield name, True
-        elif any(
-            value.id is None and value.kind == "text" and name_key(value.text) in names
-            for value in some
-        ):
-            yield name, False
+            yield _Joined((head.qid, tail.qid), (head.graph(), tail.graph()), edges)
 
 
 def _only(aligned: Sequence[_Aligned]) -> _Aligned:
@@ -311,6 +301,6 @@ def _only(aligned: Sequence[_Aligned]) -> _Aligned:
     if len(best) > 1 and not any(e.by_id for _, edges in best for e in edges):
         best = [one for one in best if len({e.forward for e in one[0].edges}) == 2] or best
     if len(best) > 1:
-        shown = "; ".join(f"{one.head.qid} and {one.tail.qid}" for one, _ in best[:_SHOWN])
+        shown = "; ".join(" and ".join(one.qids) for one, _ in best[:_SHOWN])
         raise Rejected("ambiguous_pair", f"{len(best)} pairs: {shown}")
     return best[0]
