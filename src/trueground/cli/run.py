@@ -181,6 +181,8 @@ def _start(
         run_settings = replace(
             settings, params=params, command=command_line(), components=parts, shard=shard
         )
+        for variable in api_key_env or ():
+            model_options.check_variable("--api-key-env", variable)
         urls = _one_each("--base-url", base_url, model)
         keys = _one_each("--api-key-env", api_key_env, model)
         models = [

@@ -23,16 +23,6 @@ _NO_SECRETS = re.compile(r".*_ids?|prompt_cache_key")
 OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
 
 
-def check_variable(option: str, name: str) -> None:
-    """UsageError for what may be a key itself and no variable's name, without showing it."""
-    if not _VARIABLE.fullmatch(name):
-        raise UsageError(
-            f"{option} expects the name of an environment variable, such as OPENAI_API_KEY, and "
-            "was given something else. If it was the key itself: put it into a variable, and give "
-            "that name"
-        )
-
-
 def parse_extra(texts: Sequence[str]) -> dict[str, Any]:
     """NAME=JSON, as --param takes it. UsageError for what cannot be read, or is a secret."""
     import orjson
@@ -105,6 +95,16 @@ class EndpointOptions:
     def __post_init__(self) -> None:
         declared_options(type(self)).check(vars(self))
 
+    @staticmethod
+    def check_variable(option: str, name: str) -> None:
+        """UsageError for what may be a key itself and no variable's name, without showing it."""
+        if not _VARIABLE.fullmatch(name):
+            raise UsageError(
+                f"{option} expects the name of an environment variable, such as OPENAI_API_KEY, "
+                "and was given something else. If it was the key itself: put it into a variable, "
+                "and give that name"
+            )
+
 
 @dataclass(frozen=True)
 class ModelOptions(EndpointOptions):
@@ -137,7 +137,7 @@ def endpoint_options(
     base, own = base or ModelOptions(), given.options
     for variable in (base.api_key_env, own.get("api_key_env")):
         if variable is not None:
-            check_variable(f"{who}: api_key_env", variable)
+            EndpointOptions.check_variable(f"{who}: api_key_env", variable)
     return replace(
         base,
         base_url=own.get("base_url", base.base_url),

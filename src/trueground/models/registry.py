@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from trueground.components import ComponentSpec, Registry, check_members
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel
-from trueground.models.options import OPTIONS, ModelOptions, check_variable, endpoint_options
+from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
 
 if TYPE_CHECKING:
     from trueground.models.perplexity import PromptScorer
@@ -69,7 +69,7 @@ def make_model(model: str | ChatModel, options: ModelOptions | None = None) -> C
         return _check_members(model)
     options = options or ModelOptions()
     if options.api_key_env is not None:
-        check_variable("--api-key-env", options.api_key_env)
+        ModelOptions.check_variable("--api-key-env", options.api_key_env)
     return _check_members(_make_named(model, options))
 
 
