@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         verify_data as verify_data,
     )
     from trueground.benchmarks.datasets import (
+        Dataset as Dataset,
         all_datasets as all_datasets,
         get_dataset as get_dataset,
     )
@@ -66,6 +67,7 @@ __getattr__, __dir__ = load_lazily(
             "verify_data",
         ),
         "datasets": (
+            "Dataset",
             "all_datasets",
             "get_dataset",
         ),

@@ -13,6 +13,8 @@ from trueground.components import EntryPoint
 from trueground.errors import UsageError
 
 if TYPE_CHECKING:
+    from trueground.benchmarks import Benchmark, Dataset
+    from trueground.metrics import Metric
     from trueground.reports import Table
 
 
@@ -101,59 +103,65 @@ def _entries(kind: str) -> list[dict[str, Any]]:
     if kind == "metrics":
         from trueground.metrics import METRICS
 
-        metrics = METRICS.load()
-
-        return [
-            {
-                "name": m.name,
-                "family": m.family,
-                "doc": m.doc,
-                "needs": [_FIELD.get(need, need) for need in m.default_needs],
-                "default": metrics.is_default(m.name),
-                "extra": m.extra,
-                "higher_is_better": m.higher_is_better,
-                "options": {
-                    name: {"default": o.default, "allowed": list(o.allowed)}
-                    for name, o in m.options.items()
-                },
-                "source": m.source,
-            }
-            for m in metrics.values()
-        ]
+        return [describe_metric(metric) for metric in METRICS.load().values()]
     if kind == "benchmarks":
         from trueground.benchmarks import all_benchmarks
 
-        return [
-            {
-                "name": b.name,
-                "doc": b.doc,
-                "tasks": list(b.tasks),
-                "default_tasks": list(b.default_tasks),
-                "options": {
-                    o.name: {
-                        "default": o.default_text,
-                        "allowed": list(o.choices),
-                        "doc": o.option.help,
-                    }
-                    for o in b.declared
-                },
-                "source": b.source,
-            }
-            for b in all_benchmarks().values()
-        ]
+        return [describe_benchmark(benchmark) for benchmark in all_benchmarks().values()]
     if kind == "datasets":
         from trueground.benchmarks import all_datasets
 
-        return [
-            {
-                "name": d.name,
-                "doc": d.doc,
-                "licence": d.licence,
-                "fetched": d.is_fetched,
-                "from_only": d.from_only,
-            }
-            for d in all_datasets().values()
-        ]
+        return [describe_dataset(dataset) for dataset in all_datasets().values()]
     from trueground.text import Normalizer
 
     return [{"name": name, "doc": Normalizer.named(name).doc} for name in Normalizer.NAMES]
+
+
+def describe_metric(metric: Metric) -> dict[str, Any]:
+    """Return the entry of a metric."""
+    from trueground.metrics import METRICS
+
+    options = {}
+    for name, option in metric.options.items():
+        options[name] = {"default": option.default, "allowed": list(option.allowed)}
+    return {
+        "name": metric.name,
+        "family": metric.family,
+        "doc": metric.doc,
+        "needs": [_FIELD.get(need, need) for need in metric.default_needs],
+        "default": METRICS.load().is_default(metric.name),
+        "extra": metric.extra,
+        "higher_is_better": metric.higher_is_better,
+        "options": options,
+        "source": metric.source,
+    }
+
+
+def describe_benchmark(benchmark: Benchmark) -> dict[str, Any]:
+    """Return the entry of a benchmark."""
+    options = {}
+    for option in benchmark.declared:
+        options[option.name] = {
+            "default": option.default_text,
+            "allowed": list(option.choices),
+            "doc": option.option.help,
+        }
+    return {
+        "name": benchmark.name,
+        "doc": benchmark.doc,
+        "tasks": list(benchmark.tasks),
+        "default_tasks": list(benchmark.default_tasks),
+        "options": options,
+        "source": benchmark.source,
+    }
+
+
+def describe_dataset(dataset: Dataset) -> dict[str, Any]:
+    """Return the entry of a dataset."""
+    return {
+        "name": dataset.name,
+        "doc": dataset.doc,
+        "licence": dataset.licence,
+        "fetched": dataset.is_fetched,
+        "from_only": dataset.from_only,
+    }

@@ -195,9 +195,8 @@ class Components:
 
 def _find_rater(judges: Sequence[str | Judge]) -> str | None:
     """Return the spec of a rater with the model of the first judge that is a language model."""
-    llms = [
-        judge for judge in judges if isinstance(judge, str) and judge.strip().startswith("llm:")
-    ]
+    specs = [judge for judge in judges if isinstance(judge, str)]
+    llms = [spec for spec in specs if spec.strip().startswith("llm:")]
     if not llms:
         return None
     from trueground.models import LLMComponent

@@ -59,9 +59,8 @@ def headline_keys(metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, s
     First the best metric of each question, then the next ones. If no metric belongs to a question,
     the first six of the run, with "" as the question.
     """
-    scored = [
-        key for key, entry in metrics.items() if entry["scored"] and not ResultKey.parse(key).judge
-    ]
+    scored = [key for key, entry in metrics.items() if entry["scored"]]
+    scored = [key for key in scored if not ResultKey.parse(key).judge]
     keys_of = group_by_question(scored)
     ranked = [(rank, key) for keys in keys_of.values() for rank, key in enumerate(keys)]
     chosen = {key for _, key in sorted(ranked, key=lambda pair: pair[0])[:_MAX_METRICS]}
@@ -73,11 +72,15 @@ def headline_keys(metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, s
 
 def group_by_question(keys: Iterable[str]) -> dict[str, list[str]]:
     """Return the metrics that answer each question, the best first."""
-    keys = list(keys)
-    return {
-        question: [key for name in names for key in keys if ResultKey.parse(key).name == name]
-        for question, names in QUESTIONS.items()
-    }
+    by_name: dict[str, list[str]] = {}
+    for key in keys:
+        by_name.setdefault(ResultKey.parse(key).name, []).append(key)
+    by_question: dict[str, list[str]] = {}
+    for question, names in QUESTIONS.items():
+        by_question[question] = []
+        for name in names:
+            by_question[question] += by_name.get(name, [])
+    return by_question
 
 
 def shorten_metrics(summary: Mapping[str, Any], text: RunText) -> Iterator[Block]:

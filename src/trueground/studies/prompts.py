@@ -49,10 +49,13 @@ def prompt_studies(paths: Sequence[Path]) -> list[dict[str, Any]]:
             options = {name: value for name, value in told.items() if name not in _OF_PROMPT}
             alike = _encode([[identity.get(name) for name in _ALIKE], options])
             groups.setdefault(alike, {}).setdefault(prompts, path)
-    several = [
-        [*map(FinishedRun.open, group.values())] for group in groups.values() if len(group) > 1
-    ]
-    return [study for runs in several if (study := _study(runs)) is not None]
+    studies = []
+    for group in groups.values():
+        if len(group) > 1:
+            study = _study([FinishedRun.open(path) for path in group.values()])
+            if study is not None:
+                studies.append(study)
+    return studies
 
 
 def in_order(paths: Sequence[Path]) -> list[Path]:

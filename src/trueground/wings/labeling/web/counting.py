@@ -146,9 +146,11 @@ def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterato
         yield Text(why)
         return
     known = dict.fromkeys(key for run in runs for key in run.signatures)
-    metrics = [
-        key for key in known if (metric := METRICS.of_key(key)) and metric.predicted_label == label
-    ]
+    metrics = []
+    for key in known:
+        metric = METRICS.of_key(key)
+        if metric is not None and metric.predicted_label == label:
+            metrics.append(key)
     bare: dict[str, Label] = {}  # without the numbers of sources: ids tell what was shown
     for one in labels:
         mark, colon, rest = one.id.partition(":")

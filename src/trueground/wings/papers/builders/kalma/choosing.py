@@ -29,6 +29,7 @@ from trueground.models import UnscoredText
 from trueground.records import describe, shorten
 from trueground.stats import exp, log
 from trueground.text import GraphTriple
+from trueground.types import Graph
 from trueground.wings.papers.builders.base import BatchStage, Rejected
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.kalma.items import CountedPair, Draft, Fact, LinkedPair, grown
@@ -77,6 +78,11 @@ def read_counts(path: Path) -> RelationCounts:
     )
 
 
+def property_names(graph: Graph) -> set[str]:
+    """Return the properties of a graph, without its name."""
+    return {triple.key.property for triple in GraphTriple.of_graph(graph)} - {"name"}
+
+
 class RelationCounter:
     """The stage that counts for each relation the graphs that have it, and what it counted.
 
@@ -94,13 +100,7 @@ class RelationCounter:
         return BatchStage("count", doc, CountedPair, self._work)
 
     def _work(self, items: Sequence[LinkedPair]) -> list[CountedPair]:
-        own = [
-            [
-                {triple.key.property for triple in GraphTriple.of_graph(graph)} - {"name"}
-                for graph in one.graphs
-            ]
-            for one in items
-        ]
+        own = [[property_names(graph) for graph in item.graphs] for item in items]
         if self._fixed is None:
             total = Counter(name for graphs in own for names in graphs for name in names)
             self.counts = RelationCounts(len(items), total)
