@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from msgspec import Struct
 
 from trueground.models import Prompt
-from trueground.options import DeclaredOptions
+from trueground.options import DeclaredOption
 
 if TYPE_CHECKING:
     from trueground.records import FileInfo
@@ -328,7 +328,7 @@ class Builder:
     source: str
     takes: str
     roles: tuple[Role, ...]
-    options: DeclaredOptions
+    options: tuple[DeclaredOption, ...]
     prompts: tuple[str, ...]
     prepare: Callable[[Mapping[str, str | bool | None], Any], BuildPlan]
 

@@ -18,6 +18,7 @@ from trueground.execution import run_in_own_loop
 from trueground.files import OutputPath
 from trueground.models import ChatModel, LogprobRunner, Params, configure_model
 from trueground.net import ResponseCache
+from trueground.options import DeclaredOptions
 from trueground.records import shorten
 from trueground.wings.papers.builders.base import (
     REASONS,
@@ -233,7 +234,8 @@ def _prepare(request: BuildRequest, *, is_dry_run: bool = False) -> Iterator[_Pr
         reached=settings.endpoint.options(),
         dry_run=is_dry_run,
     )
-    options = builder.options.resolve(f"build {builder.name}", request.options or {})
+    declared = DeclaredOptions(builder.options)
+    options = declared.resolve(f"build {builder.name}", request.options or {})
     plan = builder.prepare(options, material)
     try:
         scorer = None if plan.scorer is None else LogprobRunner(plan.scorer)
