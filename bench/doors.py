@@ -24,6 +24,8 @@ END = "# End of the generated part."
 WRITTEN_BY_HAND = frozenset({"__init__", "cli", "errors"})
 # `tg.metrics.f1` is a name of this package, too, so it has a `__getattr__` of its own.
 TARGETS = {"metrics": "_load_exported, _"}
+PAGE = ROOT / "docs" / "architecture.md"
+_ROW = re.compile(r"(?P<start>\| `(?P<package>[\w.]+)` \| [^|]* \| )\d+: [^|]* \|")
 _DOCUMENTED = re.compile(r"from (trueground(?:\.\w+)+) import (?:\(([^)]*)\)|([^\n]*))")
 
 
@@ -148,8 +150,20 @@ def write_door(package: str, names: set[str]) -> None:
     path.write_text(text, "utf-8")
 
 
+def write_page() -> None:
+    """Write the names of each door into the table of docs/architecture.md."""
+    lines = PAGE.read_text("utf-8").splitlines()
+    for number, line in enumerate(lines):
+        match = _ROW.fullmatch(line)
+        if match is not None and match["package"] in find_packages():
+            names = sorted(find_exported(match["package"]), key=str.lower)
+            listed = ", ".join(f"`{name}`" for name in names)
+            lines[number] = f"{match['start']}{len(names)}: {listed} |"
+    PAGE.write_text("\n".join(lines) + "\n", "utf-8")
+
+
 def main() -> None:
-    """Write all doors and format them."""
+    """Write all doors and format them, and the table of the architecture page."""
     needed = find_needed()
     packages = find_packages()
     for package in packages:
@@ -157,6 +171,7 @@ def main() -> None:
     paths = [str(door_of(package)) for package in packages]
     for command in (["format", "--quiet"], ["check", "--fix", "--quiet", "--select", "I"]):
         subprocess.run([sys.executable, "-m", "ruff", *command, *paths], check=True)
+    write_page()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Count how the package is built: what crosses packages, and what the style guide limits.
 
-`python bench/structure.py` prints a table; `--compare FOLDER` adds the counts of another checkout.
+`python -m bench.structure` prints a table; `--compare FOLDER` adds the counts of another checkout.
 """
 
 from __future__ import annotations
