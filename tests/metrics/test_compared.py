@@ -135,7 +135,7 @@ def test_what_is_written_for_the_comparer() -> None:
 def test_none_is_in_the_default_set() -> None:
     fields = ("contexts", "references", "question", "response")
     assert not {spec.metric.name for spec in registry.METRICS.default_specs(fields)} & set(NAMES)
-    assert {metric.extra for metric in CHOSEN} == {"hf"}
+    assert {metric.requires.extra for metric in CHOSEN} == {"hf"}
     assert len(NAMES) == 8
 
 

@@ -101,10 +101,10 @@ def test_weighted_scoring_and_its_samples() -> None:
     for samples in ("0", "1", "many", "-2", "2.5", "²", "1001", "9" * 5_000, "0020"):
         spec = registry.METRICS.parse(f"fluency(scoring=weighted,samples={samples})")
         with pytest.raises(UsageError, match="expected a whole number, 2 to 1,000"):
-            spec.metric.check(spec.options)
+            spec.metric.requires.check(spec.options)
     spec = registry.METRICS.parse("fluency(samples=5)")
     with pytest.raises(UsageError, match="samples=5 is for scoring=weighted"):
-        spec.metric.check(spec.options)
+        spec.metric.requires.check(spec.options)
 
 
 def test_what_could_not_be_rated_keeps_its_status_and_is_told() -> None:
@@ -154,7 +154,7 @@ def test_a_rubric_that_cannot_be_used(tmp_path: Path) -> None:
     ):
         spec = registry.METRICS.parse(text)
         with pytest.raises(kind, match=words):
-            spec.metric.check(spec.options)
+            spec.metric.requires.check(spec.options)
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def describe_metric(metric: Metric) -> dict[str, Any]:
         "doc": metric.doc,
         "needs": [_FIELD.get(need, need) for need in metric.default_needs],
         "default": METRICS.load().is_default(metric.name),
-        "extra": metric.extra,
+        "extra": metric.requires.extra,
         "higher_is_better": metric.higher_is_better,
         "options": options,
         "source": metric.source,

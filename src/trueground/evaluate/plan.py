@@ -221,7 +221,7 @@ class Plan:
     def prepare(self) -> None:
         """Raises MissingExtraError and InputError for what a metric needs."""
         for spec in self.specs:
-            spec.metric.check(spec.options)
+            spec.metric.requires.check(spec.options)
 
     @property
     def unused(self) -> str | None:

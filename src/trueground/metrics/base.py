@@ -47,6 +47,19 @@ FAITHEVAL_SOURCE = "Ming et al. 2024 (FaithEval), section 4"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """What a metric needs before it can compute.
+
+    Attributes:
+        extra: The optional install of this package.
+        check: Raises an error for options that exclude each other, or for what isn't installed.
+    """
+
+    extra: str | None = None
+    check: Callable[[Options], None] = lambda _options: None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Aggregation:
     """What a run has besides the mean over its items.
 
@@ -81,8 +94,7 @@ class Metric:
         options: The options by name.
         queries: Returns what it asks of judges, the rater or a comparer.
         aggregation: What a run has besides the mean over items.
-        extra: The optional install of this package without which it can't compute.
-        check: Raises an error for options that exclude each other, or for what isn't installed.
+        requires: What must be installed, and which options exclude each other.
         higher_is_better: Whether more of it is better.
         version: A new one for each change of values. It is part of the signature.
     """
@@ -96,8 +108,7 @@ class Metric:
     options: Mapping[str, MetricOption] = field(default_factory=dict)
     queries: Callable[[Options], tuple[Query, ...]] = lambda _options: ()
     aggregation: Aggregation = Aggregation()
-    extra: str | None = None
-    check: Callable[[Options], None] = lambda _options: None
+    requires: Requirement = Requirement()
     higher_is_better: bool = True
     version: int | str = 1
 

@@ -16,6 +16,7 @@ from trueground.components import ComponentSpec
 from trueground.metrics.base import (
     Metric,
     MetricOption,
+    Requirement,
     abstain_option,
     apply_abstain,
 )
@@ -97,7 +98,7 @@ def _metric(
         source=f"Adlakha et al. 2023, section {section}",
         options=options,
         queries=queries,
-        extra=extra,
+        requires=Requirement(extra=extra),
         higher_is_better=higher_is_better,
     )
 

@@ -21,6 +21,7 @@ from trueground.metrics.base import (
     READ,
     Metric,
     MetricOption,
+    Requirement,
     abstain_option,
     apply_abstain,
 )
@@ -260,8 +261,7 @@ METRICS = (
         doc="METEOR: aligned words by form, stem and WordNet synonym",
         source="Banerjee and Lavie 2005",
         options={"wordnet": MetricOption("")},
-        extra="meteor",
-        check=_prepare_meteor,
+        requires=Requirement(extra="meteor", check=_prepare_meteor),
     ),
     _against_contexts(
         "k_precision",

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from trueground.errors import InputError, UsageError
-from trueground.metrics.base import Metric, MetricOption
+from trueground.metrics.base import Metric, MetricOption, Requirement
 from trueground.metrics.batch import Batch, Column, Options
 from trueground.metrics.context import BatchContext, RatingQuery
 from trueground.text import CitedText, Template, format_graph
@@ -193,7 +193,7 @@ def _metric(
         source=source,
         options={**options, **_OPTIONS},
         queries=queries,
-        check=check,
+        requires=Requirement(check=check),
         version=version,
     )
 

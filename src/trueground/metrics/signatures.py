@@ -192,7 +192,7 @@ def summary_of(metric: Metric) -> str:
 def example_of(metric: Metric) -> str:
     """Return a call of a metric, as a line of Python."""
     if metric.is_asked:
-        rater = "" if metric.extra else ', rater="llm:MODEL"'
+        rater = "" if metric.requires.extra else ', rater="llm:MODEL"'
         return f'tg.score("answers.jsonl", metrics="{metric.name}"{rater})'
     columns = _columns_of(metric)
     names = [name for name, is_required in columns.items() if is_required]
