@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.metrics import BatchContext, ClaimCheck, ClaimRequest, Counts, Metric, MetricOption
+from trueground.metrics import (
+    BatchContext,
+    ClaimCheck,
+    ClaimRequest,
+    Counts,
+    Metric,
+    MetricOption,
+    Requirement,
+)
 from trueground.stats import sum_counts
 from trueground.text import Citation, GraphTriple, Sentence, plain
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
@@ -322,7 +330,7 @@ _NA: dict[str, Any] = {
     "needs": _na_needs,
     "source": _NA_SOURCE,
     "queries": _missing_check,
-    "check": _check_na_options,
+    "requires": Requirement(check=_check_na_options),
     "version": 2,
 }
 
