@@ -1,9 +1,10 @@
-"""The files that are checked, parsed once."""
+"""The files that are checked, each parsed once."""
 
 from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,22 +35,33 @@ class Document(NamedTuple):
     text: str
 
 
-class Project(NamedTuple):
-    """All files of a checkout that are checked."""
+class Project:
+    """All files of a checkout that are checked, each kind read when a rule first needs it."""
 
-    modules: tuple[Module, ...]
-    tests: tuple[Module, ...]
-    documents: tuple[Document, ...]
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    @cached_property
+    def modules(self) -> tuple[Module, ...]:
+        """The modules of the package."""
+        return read_modules(self._root / "src")
+
+    @cached_property
+    def tests(self) -> tuple[Module, ...]:
+        """The modules of the tests."""
+        return read_modules(self._root / "tests")
+
+    @cached_property
+    def documents(self) -> tuple[Document, ...]:
+        """README, CONTRIBUTING and the docs."""
+        paths = [self._root / "README.md", self._root / "CONTRIBUTING.md"]
+        paths += sorted(self._root.glob("docs/**/*.md"))
+        return tuple(read_document(path) for path in paths if path.is_file())
 
 
 def read_project(root: Path = ROOT) -> Project:
-    """Parse the package, the tests and the documents of a checkout."""
-    documents = [root / "README.md", root / "CONTRIBUTING.md", *sorted(root.glob("docs/**/*.md"))]
-    return Project(
-        modules=read_modules(root / "src"),
-        tests=read_modules(root / "tests"),
-        documents=tuple(read_document(path) for path in documents if path.is_file()),
-    )
+    """Return the files of a checkout."""
+    return Project(root)
 
 
 def read_modules(folder: Path) -> tuple[Module, ...]:
