@@ -66,13 +66,15 @@ def compare() -> int:
     counts[MIN_ADDRESS] = measure_address(project)
     minimum = limits.get(MIN_ADDRESS, counts[MIN_ADDRESS])
     print(f"{MIN_ADDRESS:24}{counts[MIN_ADDRESS]:>7}  limit {minimum:>7}  goal     8")
-    if counts[MIN_ADDRESS] < minimum:
-        failed.append(MIN_ADDRESS)
     for name in failed:
         print(f"{name}: worse than the limit; `python -m checks --list {name}` shows each place")
-    if not failed:
-        write_limits(counts)
-    return int(bool(failed))
+    is_distant = counts[MIN_ADDRESS] < minimum
+    if is_distant:
+        print(f'{MIN_ADDRESS}: below the limit; say "you" in the documents that you changed')
+    if failed or is_distant:
+        return 1
+    write_limits(counts)
+    return 0
 
 
 def write_limits(counts: dict[str, float]) -> None:

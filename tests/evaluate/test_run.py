@@ -21,7 +21,7 @@ from tests.texts import run_text
 import trueground as tg
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.models.base import ChatRequest, Params, Reply
-from trueground.models.prices import Price, Prices
+from trueground.models.prices import Price
 from trueground.models.replay import FakeModel
 from trueground.types import Status
 
@@ -420,7 +420,7 @@ def test_ctrl_c_in_a_notebook_stops_the_calls(tmp_path: Path, after: int) -> Non
 
 def test_costs_add_up_over_retries(tmp_path: Path) -> None:
     fate = {"now": "no-choices"}
-    prices = Prices({"m": Price(1.0, 2.0)})
+    prices = {"m": Price(1.0, 2.0)}
     with ChaosServer(lambda _text, _call: fate["now"], answer=answer) as server:
         ask(tmp_path, server, n=4, prices=prices)
         first = manifest(tmp_path / "run")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import InputError, UsageError
-from trueground.models.prices import Price, Prices
+from trueground.models.prices import Price, read_prices
 
 
 def test_a_table_gives_dollars(tmp_path: Path) -> None:
@@ -15,11 +15,11 @@ def test_a_table_gives_dollars(tmp_path: Path) -> None:
     path.write_text(
         '{"m": {"input": 1, "output": 2.5, "cached_input": 0}, "n": {"input": 4e-1, "output": 0}}'
     )
-    prices = Prices.read(path)
+    prices = read_prices(path)
     assert prices["m"].cost(3_000_000, 2_000_000, cached=1_000_000) == pytest.approx(2 + 5)
     assert prices["n"].cost(1_000_000, 7, cached=500_000) == pytest.approx(0.4)
     with pytest.raises(UsageError, match="Known: m, n"):
-        prices.of("x")
+        Price.of(prices, "x")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_what_is_no_price_names_model_and_field(entry: str, reason: str, tmp_pat
     path = tmp_path / "prices.json"
     path.write_text(f'{{"good": {{"input": 1, "output": 2}}, "org/bad": {entry}}}')
     with pytest.raises(InputError, match=rf"prices\.json, model 'org/bad': .*{reason}"):
-        Prices.read(path)
+        read_prices(path)
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff\xfe{", b"", b"[" * 100_000])
@@ -47,9 +47,9 @@ def test_what_is_no_table_names_the_file(text: bytes, tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
     path.write_bytes(text)
     with pytest.raises(InputError, match=r"--prices .*prices\.json: .*US dollars"):
-        Prices.read(path)
+        read_prices(path)
     with pytest.raises(InputError, match=r"gone\.json cannot be read: No such file"):
-        Prices.read(tmp_path / "gone.json")
+        read_prices(tmp_path / "gone.json")
 
 
 def test_no_price_is_made_in_python_either() -> None:

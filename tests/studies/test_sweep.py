@@ -15,7 +15,7 @@ from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.task_run import TaskRun
 from trueground.files.output_path import OutputPath
 from trueground.models.base import ChatRequest, Reply
-from trueground.models.prices import Price, Prices
+from trueground.models.prices import Price
 from trueground.models.replay import FakeModel
 from trueground.studies.sweeps import SweepRuns, prepare_variants
 from trueground.types import Status
@@ -54,7 +54,7 @@ def test_what_can_be_refused_is_refused_before_the_first_call(tmp_path: Path, tr
     settings: dict[str, Any] = {}
     expected: type[Exception] = OutputError
     if trouble == "price":
-        settings["prices"], expected = Prices(a=Price(1.0, 2.0)), UsageError
+        settings["prices"], expected = {"a": Price(1.0, 2.0)}, UsageError
     elif trouble == "row":
         bad = next((data / "FaithEval-counterfactual-v1.0/data").iterdir())
         jsonl(bad, [{"id": "x", "question": "?"}])

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import string
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
-from trueground.text import REFUSAL_RULES, WORD_LISTS, split_sentences
+from trueground.text import REFUSAL_RULES, WORD_LISTS, data_lines, split_sentences
 
 _SOURCE = (
     r"(?:provided|given|available|retrieved|supplied|above|following)?\s*(?:context|passage|document|text"
@@ -206,7 +205,6 @@ def is_chatter(sentence: str) -> bool:
 
 @cache
 def _courtesies() -> tuple[frozenset[str], tuple[str, ...]]:
-    source = (files("trueground.claims") / "data" / "not_claims.txt").read_text(encoding="utf-8")
-    lines = [line for line in source.splitlines() if line.strip() and not line.startswith("#")]
+    lines = data_lines("trueground.claims", "not_claims.txt")
     whole = frozenset(line[:-1] for line in lines if line.endswith("!"))
     return whole, tuple(line for line in lines if not line.endswith("!"))

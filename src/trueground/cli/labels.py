@@ -71,7 +71,7 @@ def calibrate(
     from trueground.judges import CalibrationFile
 
     if out is not None:
-        CalibrationFile.find_outputs(out, overwrite)
+        CalibrationFile.check_free(out, overwrite)
     result = screen.call(calibrate_judge, files, judge, **options)
     screen.show_page(result.raw, result.page)
     if out is not None:

@@ -23,7 +23,7 @@ from trueground.evaluate import OneShard
 
 if TYPE_CHECKING:
     from trueground.benchmarks import Benchmark
-    from trueground.evaluate import RunSettings
+    from trueground.evaluate import RunOptions, RunSettings
     from trueground.models import ChatModel, ModelOptions, Params
     from trueground.studies import SweepRuns
 
@@ -53,7 +53,7 @@ class BenchmarkGroup(CommandGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a benchmark, or of one of its tasks. Raises UsageError."""
-        from trueground.evaluate import RunRequest, RunSettings
+        from trueground.evaluate import RunOptions, RunRequest
         from trueground.models import ModelOptions, Params
 
         benchmark, tasks = _read_name(cmd_name)
@@ -69,7 +69,7 @@ class BenchmarkGroup(CommandGroup):
             run,
             order=_ORDER,
             sources=(_own_options, RunRequest, ModelOptions, Params),
-            settings={"settings": RunSettings, "model_options": ModelOptions, "params": Params},
+            settings={"settings": RunOptions, "model_options": ModelOptions, "params": Params},
             declared=benchmark.declared,
         )
 
@@ -148,7 +148,7 @@ def _start(
     model: list[str],
     base_url: list[str] | None,
     api_key_env: list[str] | None,
-    settings: RunSettings,
+    settings: RunOptions,
     model_options: ModelOptions,
     params: Params,
     dry_run: bool,
@@ -178,9 +178,8 @@ def _start(
             # Windows keeps what is still mapped into memory.
             folder = TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True)
             scratch = Path(stack.enter_context(folder))
-        run_settings = replace(
-            settings, params=params, command=command_line(), components=parts, shard=shard
-        )
+        run_options = replace(settings, params=params, command=command_line())
+        run_settings = run_options.with_components(parts, shard=shard)
         for variable in api_key_env or ():
             model_options.check_variable("--api-key-env", variable)
         urls = _one_each("--base-url", base_url, model)

@@ -140,9 +140,11 @@ def merge(
     """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
     from trueground.api import merge as merge_shards
     from trueground.evaluate import ShardedRun
+    from trueground.runs import RunFiles
 
-    if (part := next((Path(out) / "shards").glob("*-of-*"), None)) is not None:
-        found, told = _join(Path(out), part)
+    parts = RunFiles(Path(out)).shards.folders()
+    if parts:
+        found, told = _join(Path(out), parts[0])
         screen.show({"out": out, **found}, lambda: told)
         return
     plan = ShardedRun(out).plan  # merging removes it
@@ -155,7 +157,9 @@ def _read_manifest(part: Path) -> dict[str, Any]:
     """Return the manifest of a shard of a run or a build, or nothing if there is none."""
     import orjson
 
-    path = part / "manifest.json"
+    from trueground.runs import RunFiles
+
+    path = part / RunFiles.MANIFEST_NAME
     try:
         manifest = orjson.loads(path.read_bytes())
     except FileNotFoundError:

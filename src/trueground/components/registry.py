@@ -78,7 +78,7 @@ class Registry(MutableMapping[str, T]):
         self, kind: str, components: Mapping[str, T] | None = None, *, group: str | None = None
     ) -> None:
         self.kind = kind
-        self._by_kind[kind] = self
+        self._by_kind.setdefault(kind, self)  # another one of the kind is a user's or a test's
         self.group = group or f"trueground.{kind}s"
         self._components: dict[str, T] = dict(components or {})
         self._local: set[str] = set()
@@ -144,7 +144,10 @@ class Registry(MutableMapping[str, T]):
 
     @classmethod
     def shares(cls, specs: Iterable[ComponentSpec]) -> bool:
-        """Whether another process finds the components of these specs by name, too."""
+        """Whether another process finds the components of these specs by name, too.
+
+        A kind without a registry has no components that only this process knows.
+        """
         registries = [(cls._by_kind.get(spec.kind), spec.name) for spec in specs]
         return all(registry is None or registry.is_shared([name]) for registry, name in registries)
 

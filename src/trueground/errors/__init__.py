@@ -88,6 +88,18 @@ class TruegroundError(Exception):
         """Return " Did you mean …?" with at most three names like this one; "" if none is."""
         return suggest(name, known)
 
+    @staticmethod
+    def missing_store_package(url: str, error: ImportError) -> TruegroundError:
+        """Return the error for a URL whose store needs a package that isn't installed.
+
+        Args:
+            url: The URL without credentials.
+            error: What importing the package raised.
+        """
+        if url.startswith(("s3://", "s3a://")):
+            return MissingExtraError(url, "s3")
+        return InputError(f"{url} needs a package that is not installed: {error}")
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Out of another process it comes back as it is, whatever its constructor takes."""
         return _restored, (type(self), self.args), vars(self)
@@ -204,18 +216,6 @@ class MissingExtraError(TruegroundError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f'{what} needs an optional package: pip install "trueground[{extra}]"')
-
-    @classmethod
-    def of_url(cls, name: str, error: ImportError) -> TruegroundError:
-        """Return the error for a URL whose store needs a package that isn't installed.
-
-        Args:
-            name: The URL without credentials.
-            error: What importing the package raised.
-        """
-        if name.startswith(("s3://", "s3a://")):
-            return cls(name, "s3")
-        return InputError(f"{name} needs a package that is not installed: {error}")
 
 
 class OutputError(TruegroundError):

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from trueground.evaluate.gates import Gates as Gates
     from trueground.evaluate.plan import Plan as Plan, RunLevel as RunLevel
     from trueground.evaluate.run import RunRequest as RunRequest
-    from trueground.evaluate.run_settings import RunSettings as RunSettings
+    from trueground.evaluate.run_settings import (
+        RunOptions as RunOptions,
+        RunSettings as RunSettings,
+    )
     from trueground.evaluate.score import (
         JudgeCalibrations as JudgeCalibrations,
         Judges as Judges,
@@ -38,7 +41,10 @@ __getattr__, __dir__ = load_lazily(
             "RunLevel",
         ),
         "run": ("RunRequest",),
-        "run_settings": ("RunSettings",),
+        "run_settings": (
+            "RunOptions",
+            "RunSettings",
+        ),
         "score": (
             "JudgeCalibrations",
             "Judges",

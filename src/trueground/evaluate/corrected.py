@@ -17,11 +17,10 @@ from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
 from trueground.files import file_digest
 from trueground.labels import LabelDraw, LabelFiles, LabelRule, RecordLabel
-from trueground.metrics import AnswerVerdict, Spec
+from trueground.metrics import PREDICTED_LABELS, AnswerVerdict, Spec
 from trueground.stats import LabelSample, mean, sum_counts, total
 from trueground.types import Record
 
-LABELS = ("faithful", "correct")
 _SHOWN = 3
 _ROWS = 65_536
 _FAR = 0.2  # by how much the weights' sum may miss the number of items before it is told
@@ -88,7 +87,7 @@ class LabelledSlice:
                 "their order"
             )
         known = files.ids
-        values = {label: array("d") for label in LABELS}
+        values = {label: array("d") for label in PREDICTED_LABELS}
         probability, random = array("d"), array("b")
         strata: list[str] = []
         tied = 0
@@ -97,7 +96,7 @@ class LabelledSlice:
                 own = replace(record, human=None)  # its own were drawn who knows how
                 if record.id in known or f"{source}:{record.id}" in known:
                     (own,) = files.labelled(own, source, runs)
-                for label in LABELS:
+                for label in PREDICTED_LABELS:
                     found = LabelRule(label).read(own)
                     tied += found == LabelRule.TIED
                     values[label].append(found.value if isinstance(found, RecordLabel) else np.nan)
@@ -117,9 +116,10 @@ class LabelledSlice:
         changed = files.changed
         if not labels:
             why = "".join(f"; {note}" for note in _note_unknown(unknown, changed))
+            expected = " or ".join(map(repr, PREDICTED_LABELS))
             raise InputError(
-                f"{where}: no label {' or '.join(map(repr, LABELS))} of an answer that is scored "
-                f"here{why}; expected lines such as "
+                f"{where}: no label {expected} of an answer that is scored here{why}; expected "
+                "lines such as "
                 '{"id": "q1", "human": {"faithful": 1}}, or what `trueground annotate import` '
                 "wrote of these very answers"
             )

@@ -19,7 +19,7 @@ from trueground.evaluate.table import REPEAT, QuestionRule
 from trueground.models import ChatModel, ChatRequest, ModelRequest, Reply, ReplySlot, ReplyStore
 from trueground.net import raised
 from trueground.records import Check
-from trueground.runs import Manifest, Response, ResponseLog
+from trueground.runs import Manifest, Response, ResponseLog, Summary
 from trueground.types import Answered, Failure, Record, Status
 
 _BATCH = 1024
@@ -52,7 +52,7 @@ class Questionnaire:
         """The task's metrics under the settings. Repeated runs are also summed up one by one."""
         task, settings = self.task, self.settings
         by = (settings.by,) if isinstance(settings.by, str) else settings.by
-        repeats = [f"meta.{REPEAT}"] if settings.repeats > 1 else []
+        repeats = [Summary.REPEAT_FIELD] if settings.repeats > 1 else []
         return Plan.make(
             (),
             [*task.metrics, *settings.also],
@@ -82,7 +82,7 @@ class Questionnaire:
         check = Check.of_records(read(), self.task.files)
         progress("check", check.n, check.n)
         self.task.check_settings()
-        own = [name for name in self.plan.by if name != f"meta.{REPEAT}"]
+        own = [name for name in self.plan.by if name != Summary.REPEAT_FIELD]
         check_breakdowns(own, check)
         return check
 

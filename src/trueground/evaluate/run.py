@@ -7,12 +7,12 @@ Light: the command reads the options here.
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from trueground.evaluate.page_writer import PageWriter
-from trueground.evaluate.run_settings import RunOptions, RunSettings
+from trueground.evaluate.run_settings import RunOptions
 from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
 from trueground.models import ModelOptions
 from trueground.options import Option, Progress, do_nothing
@@ -91,10 +91,7 @@ class RunRequest(RunOptions):
             if not slash or task_name not in benchmark.tasks:
                 tasks = ", ".join(f"{name}/{task}" for task in benchmark.tasks)
                 raise UsageError(f"{self.benchmark!r} names no single task; tasks are: {tasks}")
-            shared = {option.name: getattr(self, option.name) for option in fields(RunOptions)}
-            settings = RunSettings(
-                **shared, components=parts, progress=progress, write_page=write_page
-            )
+            settings = self.with_components(parts, progress=progress, write_page=write_page)
             sources = Sources(
                 Path(self.data) if self.data else None,
                 Path(self.prompt) if self.prompt else None,

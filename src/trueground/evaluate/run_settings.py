@@ -3,7 +3,7 @@
 # No `from __future__ import annotations`: options are read from the annotations as values.
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated
 
 from trueground.evaluate.page_writer import PageWriter
@@ -74,6 +74,24 @@ class RunOptions:
     def __post_init__(self) -> None:
         declared_options(type(self)).check(vars(self))
         check_resamples(self.resamples)
+
+    def with_components(
+        self,
+        components: "Components",
+        *,
+        progress: Progress = do_nothing,
+        shard: tuple[int, int] | None = None,
+        write_page: PageWriter | None = None,
+    ) -> "RunSettings":
+        """Return the settings of a run that asks and scores with these options and components."""
+        options = {option.name: getattr(self, option.name) for option in fields(RunOptions)}
+        return RunSettings(
+            **options,
+            components=components,
+            progress=progress,
+            shard=shard,
+            write_page=write_page,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

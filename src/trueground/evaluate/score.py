@@ -97,7 +97,7 @@ _RESAMPLES = DeclaredOption.of("resamples", int, 1, Option(None, min=1))
 
 
 class _Reading(TypedDict):
-    """How rows are read: arguments of `open_records`, and a part of a run's identity."""
+    """How rows are read: arguments of `RecordSource.open`, and a part of a run's identity."""
 
     split_contexts: str | None
     on_bad_row: Literal["stop", "skip"]

@@ -14,7 +14,7 @@ import msgspec
 from trueground.errors import UnreachableError, WriteError, user_messages
 from trueground.evaluate.questions import AnsweredQuestions, Outcome, Questionnaire, RunReplies
 from trueground.evaluate.scoring import Scoring, make_manifest
-from trueground.models import ChatModel, ModelRequest, RequestRunner
+from trueground.models import ChatModel, ModelRequest, Price, RequestRunner
 from trueground.net import ResponseCache
 from trueground.records import Check
 from trueground.runs import Manifest, Result, RunBenchmark, RunDirectory, RunFiles, UsedComponent
@@ -49,7 +49,7 @@ class Session(AbstractContextManager["Session"]):
         self._settings = settings
         self._questionnaire = questionnaire
         self._plan = questionnaire.plan
-        self._price = None if settings.prices is None else settings.prices.of(model.name)
+        self._price = None if settings.prices is None else Price.of(settings.prices, model.name)
         self._done = 0
         self._check = questionnaire.check() if check is None else check
         with ExitStack() as stack:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.records import Check, field_text
+from trueground.runs import Summary
 from trueground.stats import sum_counts
 from trueground.text import hash_text
 from trueground.types import Answered, Record
@@ -231,7 +232,7 @@ class QuestionRule:
     def read(self, record: Record) -> str:
         """Return the name of the question that a record answers. Its own id if it names none."""
         if self.of == self.BY_ID:
-            again = field_text(record, f"meta.{REPEAT}")
+            again = field_text(record, Summary.REPEAT_FIELD)
             return record.id.removesuffix(f"#{again}") if again else record.id
         name = record.question if self.of == self.QUESTION else field_text(record, self.of)
         return record.id if name is None else name
@@ -249,7 +250,7 @@ def find_repeats(field: str | None, check: Check) -> str | None:
     Raises UsageError for a field that no record has.
     """
     if field is None:
-        return QuestionRule.BY_ID if check.has_breakdown(f"meta.{REPEAT}") else None
+        return QuestionRule.BY_ID if check.has_breakdown(Summary.REPEAT_FIELD) else None
     known = (QuestionRule.BY_ID, QuestionRule.QUESTION, *check.breakdowns)
     if field not in known and not check.has_breakdown(field):
         raise UsageError(

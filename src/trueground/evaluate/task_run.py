@@ -15,7 +15,7 @@ from trueground.evaluate.questions import Questionnaire
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import Session
 from trueground.execution import run_in_own_loop
-from trueground.models import ChatModel
+from trueground.models import ChatModel, Price
 from trueground.net import ResponseCache
 from trueground.records import Check
 from trueground.runs import Result, RunDirectory, RunFiles
@@ -90,7 +90,7 @@ class TaskRun:
         limit = questionnaire.params.max_tokens
         tokens_out = calls * (limit or _USUAL_TOKENS_OUT)
         prices = settings.prices
-        usd = None if prices is None else prices.of(model.name).cost(tokens_in, tokens_out)
+        usd = None if prices is None else Price.of(prices, model.name).cost(tokens_in, tokens_out)
         return {
             "items": items,
             "answered": answered,
@@ -153,7 +153,7 @@ class TaskRun:
         RunDirectory.check_resumable(out, sharded=True)
         files = RunFiles(out)
         folder = files.shards.folder(*(self.settings.shard or (0, 1)))
-        for other in (out, *sorted(folder.parent.glob("*-of-*"))):
+        for other in (out, *files.shards.folders()):
             self.find_earlier(other)
         if files.has_responses:
             raise OutputError(

@@ -207,11 +207,11 @@ class OutputPath:
         """As `replacing`, but a failure is an OSError, for callers that go on without the file."""
         return write_atomically(self.path)
 
-    def make(self) -> Path:
+    def make_directory(self) -> Path:
         """Make the path a folder if it isn't one, and return it. OSError, also if it is a link."""
         return make_folder(self.path)
 
-    def make_folder(self) -> None:
+    def make_parent(self) -> None:
         """Make the folder of the file, whose own folder exists. Raises WriteError."""
         try:
             self.path.parent.mkdir(exist_ok=True)

@@ -70,6 +70,11 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
         output = OutputPath(path)
         return output.find_files(cls.PAGE_MARK, overwrite=overwrite, numbers=cls.FAMILY)
 
+    @classmethod
+    def check_free(cls, path: Path, overwrite: bool = False) -> None:
+        """Check that a calibration may be written there, see `find_outputs`."""
+        cls.find_outputs(path, overwrite)
+
     def fitted_at(self, threshold: float) -> FitFigures | None:
         """The same for another threshold: only ranking does not depend on it."""
         return with_threshold(self.fitted, threshold == self.threshold)

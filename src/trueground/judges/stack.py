@@ -1,6 +1,6 @@
 """A judge that weighs other judges, by weights fitted to people's labels.
 
-`judge fit` writes such a file (see `studies.calibrate.stacking`), and one for the lexical judge
+`judge fit` writes such a file (see `studies.calibration.stacking`), and one for the lexical judge
 beside all-MiniLM-L6-v2 comes with the package. The log-odds that a claim is supported are an
 intercept and the sum of weight times feature; every feature is turned so that more of it speaks for
 the claim, and no weight is negative.
@@ -28,7 +28,7 @@ from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
 from trueground.judges.lexical import LexicalJudge
 from trueground.judges.lexical.weights import AGAINST, NAMES
 from trueground.judges.people import FitFigures
-from trueground.stats import combine, exp, log
+from trueground.stats import combine, log, logistic
 from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 MakeJudge = Callable[..., Judge]
@@ -368,7 +368,7 @@ class StackJudge(Judge):
                 request,
                 [verdicts[n] for verdicts, _ in told],
                 [features[n] for _, features in told],
-                1.0 / (1.0 + exp(-log_odds)),
+                logistic(log_odds),
             )
             for n, (request, log_odds) in enumerate(zip(requests, odds.tolist(), strict=True))
         ]

@@ -11,6 +11,7 @@ from trueground._lazy import load_lazily
 if TYPE_CHECKING:
     from trueground.metrics.answer_verdicts import AnswerVerdict as AnswerVerdict
     from trueground.metrics.base import (
+        PREDICTED_LABELS as PREDICTED_LABELS,
         Metric as Metric,
         MetricOption as MetricOption,
         Requirement as Requirement,
@@ -38,6 +39,7 @@ _load_exported, _ = load_lazily(
         "base": (
             "Metric",
             "MetricOption",
+            "PREDICTED_LABELS",
             "Requirement",
             "Spec",
         ),

@@ -5,7 +5,13 @@ from typing import Literal
 
 # What other packages import.
 from trueground.metrics.answer_verdicts import AnswerVerdict as AnswerVerdict
-from trueground.metrics.base import Metric as Metric, MetricOption as MetricOption, Spec as Spec
+from trueground.metrics.base import (
+    PREDICTED_LABELS as PREDICTED_LABELS,
+    Metric as Metric,
+    MetricOption as MetricOption,
+    Requirement as Requirement,
+    Spec as Spec,
+)
 from trueground.metrics.batch import Column as Column, Counts as Counts, Floats
 from trueground.metrics.context import (
     BatchContext as BatchContext,

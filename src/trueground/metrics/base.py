@@ -74,6 +74,8 @@ class Aggregation:
 
 
 _LABEL_OF_FAMILY = {"faithfulness": "faithful", "grounding": "faithful", "correctness": "correct"}
+# The labels that metrics predict.
+PREDICTED_LABELS = tuple(dict.fromkeys(_LABEL_OF_FAMILY.values()))
 
 
 @dataclass(frozen=True, kw_only=True)

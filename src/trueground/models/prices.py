@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +28,13 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if value is not None and not 0 <= value < inf:
                 raise ValueError(f"{name} is {value}, which is no price")
 
+    @classmethod
+    def of(cls, prices: Mapping[str, Price], model: str) -> Price:
+        """Return the price of a model. Raises UsageError if the prices have none."""
+        if model not in prices:
+            raise UsageError.unknown_name("model in the table of prices", model, prices)
+        return prices[model]
+
     def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
         """US dollars; `cached` are those of `tokens_in` that the endpoint had kept."""
         kept = self.input if self.cached_input is None else self.cached_input
@@ -35,41 +43,31 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ) / 1_000_000
 
 
-class Prices(dict[str, Price]):
-    """Prices of models by name."""
-
-    @classmethod
-    def read(cls, path: Path) -> Prices:
-        """Read the table in a file. Raises InputError."""
-        place = f"--prices {path}"
-        try:
-            # Python's own reader takes NaN and Infinity too, so that model and field can be named.
-            table = msgspec.convert(json.loads(path.read_bytes()), dict[str, object])
-            prices = cls()
-            for model, entry in table.items():
-                place = f"--prices {path}, model {model!r}"
-                prices[model] = msgspec.convert(entry, Price)
-            return prices
-        except OSError as error:
-            raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
-        except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"{place}: {error}. Expected, in US dollars per million tokens: "
-                '{"model-name": {"input": 2.5, "output": 10.0, "cached_input": 1.25}}'
-            ) from None
-
-    def of(self, model: str) -> Price:
-        """Return the price of a model. Raises UsageError if the table has none."""
-        if model not in self:
-            raise UsageError.unknown_name("model in the table of prices", model, self)
-        return self[model]
+def read_prices(path: Path) -> dict[str, Price]:
+    """Return the prices in a file by model. Raises InputError."""
+    place = f"--prices {path}"
+    try:
+        # Python's own reader takes NaN and Infinity too, so that model and field can be named.
+        table = msgspec.convert(json.loads(path.read_bytes()), dict[str, object])
+        prices = {}
+        for model, entry in table.items():
+            place = f"--prices {path}, model {model!r}"
+            prices[model] = msgspec.convert(entry, Price)
+        return prices
+    except OSError as error:
+        raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{place}: {error}. Expected, in US dollars per million tokens: "
+            '{"model-name": {"input": 2.5, "output": 10.0, "cached_input": 1.25}}'
+        ) from None
 
 
 PriceTable = Annotated[
-    Prices | None,
+    Mapping[str, Price] | None,
     Option(
         'JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}',
         type=Path | None,
-        parse=Prices.read,
+        parse=read_prices,
     ),
 ]

@@ -1,8 +1,8 @@
 """Options: declared once, converted, checked and split in one place.
 
-The door of the package. `Option` declares; `declared_options` reads declarations; `parse_options`
-makes settings of text; `check_settings` checks the ranges; `takes_fields_of` lets a public function
-take the fields of a request; `split_pair` reads NAME=VALUE.
+The door of the package. `Option` declares an option. `declared_options` reads the declarations of a
+function or class, and checks values against them. `parse_options` makes settings of text, and
+`split_pair` reads NAME=VALUE.
 """
 
 from typing import TYPE_CHECKING

@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath
 from typing import IO, Any
 
-from trueground.errors import InputError, MissingExtraError
+from trueground.errors import InputError, TruegroundError
 from trueground.net import redact_urls
 from trueground.records.jsonl import read_array, read_lines, read_members
 from trueground.records.limits import LARGEST_ROW, too_large
@@ -296,7 +296,7 @@ def reading(public: str, url: str) -> Iterator[None]:
     except EOFError as error:
         raise InputError(f"{public} became shorter while it was read; start again") from error
     except ImportError as error:
-        raise MissingExtraError.of_url(public, error) from error
+        raise TruegroundError.missing_store_package(public, error) from error
     except FileNotFoundError as error:
         raise InputError(f"{public} {_missing_message(error)}") from error
     except Exception as error:  # backends raise exceptions of their own making

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         RunFiles as RunFiles,
         TooDeepError as TooDeepError,
     )
+    from trueground.runs.identity import list_differences as list_differences
     from trueground.runs.job import Job as Job
     from trueground.runs.responses import Response as Response, ResponseLog as ResponseLog
     from trueground.runs.result import Result as Result, read_run as read_run
@@ -39,6 +40,7 @@ __getattr__, __dir__ = load_lazily(
             "RunFiles",
             "TooDeepError",
         ),
+        "identity": ("list_differences",),
         "job": ("Job",),
         "responses": (
             "Response",

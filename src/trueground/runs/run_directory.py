@@ -27,7 +27,7 @@ from trueground.runs.directory import (
     AppendFile,
     numbered_paths,
 )
-from trueground.runs.identity import find_differences, is_finished, list_differences, refuse
+from trueground.runs.identity import find_differences, is_finished, refuse
 from trueground.runs.job import Job
 from trueground.runs.progress import Progress
 
@@ -205,11 +205,6 @@ class RunDirectory(RunFolder):
         if overwrite:
             return None
         raise refuse(path, manifest, identity, replaceable=not resume)
-
-    @staticmethod
-    def list_differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-        """Return one line for each setting of this command that differs from the one that began."""
-        return list_differences(begun, now)
 
     # While it is written
 

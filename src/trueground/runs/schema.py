@@ -22,7 +22,7 @@ from trueground.judges import FitFigures
 from trueground.metrics import AnswerVerdict
 from trueground.records import UNREADABLE
 from trueground.runs.decoding import FORMAT_VERSION, decode_file
-from trueground.runs.identity import describe_unfinished, resume_advice
+from trueground.runs.identity import FINISHED, describe_unfinished, resume_advice
 from trueground.stats import mean
 from trueground.types import PromptFile, Usage
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from trueground.records import FileInfo
 
 
-FINISHED = "finished"
 Ci = tuple[float, float] | None
 T = TypeVar("T")
 

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
         bootstrap_agreement as bootstrap_agreement,
         krippendorff_alpha as krippendorff_alpha,
     )
-    from trueground.stats.arithmetic.scalars import exp as exp, log as log, log1p as log1p
+    from trueground.stats.arithmetic.scalars import (
+        exp as exp,
+        log as log,
+        log1p as log1p,
+        logistic as logistic,
+    )
     from trueground.stats.arithmetic.sums import (
         combine as combine,
         mean as mean,
@@ -52,6 +57,7 @@ __getattr__, __dir__ = load_lazily(
             "exp",
             "log",
             "log1p",
+            "logistic",
         ),
         "arithmetic.sums": (
             "combine",

@@ -57,7 +57,7 @@ _LEAST_ALIKE = 0.2  # answers with fewer words in common are other answers, not 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
     """Write the page of what `RunComparison.as_dict` gives, and its folder. Raises WriteError."""
-    OutputPath(path).make_folder()
+    OutputPath(path).make_parent()
     comparison_page(comparison, path.parent).write(path)
 
 

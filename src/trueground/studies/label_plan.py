@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
-
 from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
-from trueground.studies.planned_labels import LabelStratum, PlannedLabels
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from trueground.studies.finished import FinishedRun
+    from trueground.studies.planned_labels import PlannedLabels
 
 
 STRATA = 5
@@ -45,7 +43,7 @@ def plan_labels(
     level: Level = 0.95,
     seed: Seed = 0,
     overwrite: Overwrite = False,
-) -> PlannedLabels:
+) -> "PlannedLabels":
     """How many answers of a run to label for an interval of ± `half_width`, and draw these.
 
     The answers are drawn within five strata of the judge's scores, more where it is less sure, and
@@ -62,6 +60,7 @@ def plan_labels(
     from trueground.metrics import METRICS
     from trueground.stats import LabelSample, mean, sum_counts
     from trueground.studies.finished import FinishedRun
+    from trueground.studies.planned_labels import LabelStratum, PlannedLabels
 
     if not 0 < half_width < 0.5 or not 0 < level < 1:
         raise UsageError(
@@ -190,6 +189,7 @@ def _write_drawn(
 
     Raises WriteError.
     """
+    import msgspec
     import numpy as np
 
     from trueground.files import OutputPath

@@ -19,7 +19,7 @@ from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate import RunSettings, TaskRun
 from trueground.files import OutputPath
-from trueground.models import BatchRequestRunner, ChatModel
+from trueground.models import BatchRequestRunner, ChatModel, Price
 from trueground.records import Check
 from trueground.runs import Manifest, Result, RunDirectory, RunFiles
 from trueground.studies.leaderboard.runs import DEFAULT
@@ -359,7 +359,7 @@ class SweepRuns:
     def _run_each(self, out: Path, settings: RunSettings) -> list[SweepOutcome]:
         for run in self.runs:
             if settings.prices is not None:
-                settings.prices.of(run.model.name)
+                Price.of(settings.prices, run.model.name)
             if settings.batch:
                 BatchRequestRunner.check_model(run.model)
         for run in self.runs:

@@ -33,7 +33,12 @@ if TYPE_CHECKING:
         percent as percent,
         several as several,
     )
-    from trueground.text.words import WORD_LISTS as WORD_LISTS, View as View, Word as Word
+    from trueground.text.words import (
+        WORD_LISTS as WORD_LISTS,
+        View as View,
+        Word as Word,
+        data_lines as data_lines,
+    )
 __getattr__, __dir__ = load_lazily(
     __name__,
     {
@@ -71,6 +76,7 @@ __getattr__, __dir__ = load_lazily(
             "View",
             "WORD_LISTS",
             "Word",
+            "data_lines",
         ),
     },
 )

@@ -150,14 +150,15 @@ class WordLists:
     @cached_property
     def _lists(self) -> dict[str, frozenset[str]]:
         lists: dict[str, set[str]] = {}
-        for line in _read_word_lists():
+        for line in data_lines("trueground.text", "words.txt"):
             name, _, words = line.partition(":")
             lists.setdefault(name, set()).update(words.split())
         return {name: frozenset(words) for name, words in lists.items()}
 
 
-def _read_word_lists() -> list[str]:
-    source = (files("trueground.text") / "data" / "words.txt").read_text(encoding="utf-8")
+def data_lines(package: str, name: str) -> list[str]:
+    """Return the lines of a package's data file without comments and blank lines."""
+    source = (files(package) / "data" / name).read_text(encoding="utf-8")
     return [line for line in source.splitlines() if line.strip() and not line.startswith("#")]
 
 

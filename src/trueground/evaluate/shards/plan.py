@@ -19,7 +19,7 @@ from trueground.evaluate.shards.store import RunStore
 from trueground.net import redact_urls
 from trueground.options import Progress
 from trueground.records import RowPlan
-from trueground.runs import RunDirectory, RunFiles
+from trueground.runs import RunFiles, list_differences
 
 PLAN = "shards/plan.json"
 
@@ -108,7 +108,7 @@ def check_same(
         "shards": shards or len(plan.shards),
         "version of trueground": __version__,
     }
-    if differences := RunDirectory.list_differences(begun, now):
+    if differences := list_differences(begun, now):
         raise OutputError(
             "\n".join(
                 [

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from trueground.errors import MissingExtraError, OutputError, TruegroundError, WriteError
+from trueground.errors import OutputError, TruegroundError, WriteError
 from trueground.net import redact_urls
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ class RemoteStore:
         try:
             self._files, self._root = fsspec.core.url_to_fs(url)
         except ImportError as error:
-            raise MissingExtraError.of_url(self.name, error) from error
+            raise TruegroundError.missing_store_package(self.name, error) from error
         except Exception as error:  # backends raise exceptions of their own making
             raise OutputError(f"{self.name} cannot be used: {self._shown(error)}") from error
         # A file is listed from the store, not from what was listed before.

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats import exp
+from trueground.stats import logistic
 
 FOR = (
     "words",  # words of the claim that stand in the texts, each as often as there
@@ -63,7 +63,7 @@ def read_weights(table: Mapping[str, object]) -> LexicalWeights:
 def probability(x: NDArray[np.float64], model: LexicalWeights) -> float:
     """The probability that a claim with these features, shape (7,), is supported."""
     log_odds = math.fsum(map(mul, x.tolist(), model.signed())) + model.intercept
-    return 1.0 / (1.0 + exp(-log_odds))
+    return logistic(log_odds)
 
 
 def capped(probability: float) -> float:

@@ -92,7 +92,7 @@ class Calibration:
         """
         page, file = CalibrationFile.find_outputs(Path(path), overwrite)
         if page is not None or (file is not None and self.refused is None):
-            OutputPath(page or file or Path()).make_folder()
+            OutputPath(page or file or Path()).make_parent()
         if page is not None:
             from trueground.studies.calibration.page import write_calibration
 

@@ -115,7 +115,7 @@ class Leaderboard:
     def write(self, out: Path) -> Path:
         """Write the page, and return its path. Raises UsageError, OutputError, WriteError."""
         path = self.check_out(out)
-        OutputPath(path).make_folder()
+        OutputPath(path).make_parent()
         self.page().write(path)
         return path
 

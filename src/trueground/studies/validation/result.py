@@ -133,7 +133,7 @@ class ValidationOutput:
         """A file for each set, in the place of those of an earlier validation."""
         folder = self.path / ITEMS
         try:
-            OutputPath(folder).make()
+            OutputPath(folder).make_directory()
             for old in folder.glob("*.jsonl"):
                 old.unlink()
         except OSError as error:

@@ -339,7 +339,7 @@ def _build_structure(
         faiss.omp_set_num_threads(threads)
     beside = folder / f"{_FILE}.new"
     try:
-        OutputPath(folder).make()
+        OutputPath(folder).make_directory()
         beside.unlink(missing_ok=True)  # perhaps a link
         faiss.write_index(index, str(beside))
         with beside.open("rb+") as written:

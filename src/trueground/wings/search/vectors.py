@@ -108,7 +108,7 @@ def write_vectors(
     header = _resume(folder, wanted)
     with ExitStack() as stack:
         with _writing(folder):
-            OutputPath(folder).make()
+            OutputPath(folder).make_directory()
             begun = bool(header.done)
             opened = OutputPath(file).open_no_follow("r+b" if begun else "xb", replace=not begun)
             out = stack.enter_context(opened)

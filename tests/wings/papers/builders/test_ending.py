@@ -20,7 +20,7 @@ from tests.wings.papers.builders.test_build import command, done
 
 from trueground.errors import CoverageError, InputError, RunInterrupted, UsageError
 from trueground.models.perplexity import UnscoredText
-from trueground.models.prices import Price, Prices
+from trueground.models.prices import Price
 from trueground.testing import FakeModel
 from trueground.types import Usage
 from trueground.wings.papers.builders.api import build
@@ -243,7 +243,7 @@ def test_models_beside_the_roles_are_told(home: Path) -> None:
     others = {"facts": OtherModel("llm:big", "sig", lambda: spent)}
     more: dict[str, Any] = {"others": others, "close": lambda: closed.append(1)}
     with scripted(answering()) as server, changed(stages=judge, **more):
-        prices = Prices({name: Price(1e6, 0.0) for name in ("w", "j", "llm:big")})
+        prices = {name: Price(1e6, 0.0) for name in ("w", "j", "llm:big")}
         for_one = BuildSettings(prices=prices)
         models = {"writer": FakeModel("x"), "judge": FakeModel("x")}
         (home / "a.txt").write_text("one\ntwo\n")

@@ -11,7 +11,7 @@ from tests.wings.papers.builders.little import answering
 from tests.wings.papers.builders.scripted_server import scripted
 
 from trueground.errors import UsageError
-from trueground.models.prices import Price, Prices
+from trueground.models.prices import Price
 from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.wings.papers.builders.flow import BuildEstimate
 from trueground.wings.papers.builders.settings import EndpointDefaults
@@ -55,14 +55,14 @@ def test_before_and_after(home: Path) -> None:
 
 
 def test_what_it_would_cost(home: Path) -> None:
-    prices = Prices({"w": Price(1_000_000.0, 0.0), "j": Price(0.0, 1_000_000.0)})
+    prices = {"w": Price(1_000_000.0, 0.0), "j": Price(0.0, 1_000_000.0)}
     with scripted(answering()) as server:
         found = dry(home, server.url, prices=prices)
         write, check = found.stages
         assert write.usd == pytest.approx(write.tokens_in)
         assert check.usd == check.tokens_out == 50
         with pytest.raises(UsageError, match="table of prices"):
-            dry(home, server.url, prices=Prices({"w": prices["w"]}))
+            dry(home, server.url, prices={"w": prices["w"]})
 
 
 def test_a_source_without_items(home: Path) -> None:

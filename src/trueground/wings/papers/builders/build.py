@@ -16,7 +16,7 @@ from trueground.components import ComponentSpec
 from trueground.errors import RunInterrupted, UsageError, WorkerError
 from trueground.execution import run_in_own_loop
 from trueground.files import OutputPath
-from trueground.models import ChatModel, LogprobRunner, Params, configure_model
+from trueground.models import ChatModel, LogprobRunner, Params, Price, configure_model
 from trueground.net import ResponseCache
 from trueground.options import DeclaredOptions
 from trueground.records import shorten
@@ -242,7 +242,7 @@ def _prepare(request: BuildRequest, *, is_dry_run: bool = False) -> Iterator[_Pr
         prepared = _Prepared(request, builder, plan, models, scorer)
         if settings.prices is not None:  # a table that lacks one is no use at the end
             for model in prepared.model_names.values():
-                settings.prices.of(model)
+                Price.of(settings.prices, model)
         check_usable(request.folder, builder.name)
         yield prepared
     finally:

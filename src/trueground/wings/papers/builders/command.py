@@ -133,6 +133,7 @@ def _start(
     screen: Screen,
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
+    from trueground.models import Price
     from trueground.net import Limiter
     from trueground.wings.papers.builders.api import write_report
     from trueground.wings.papers.builders.build import ask_shard, estimate_build, run_build
@@ -168,7 +169,7 @@ def _start(
     usd = {}  # of each role, where prices were given
     if settings.prices is not None:
         for role, one in result.spent.items():
-            price = settings.prices.of(one["name"])
+            price = Price.of(settings.prices, one["name"])
             usd[role] = price.cost(one["tokens_in"], one["tokens_out"])
     screen.show_page(
         {**result.summary, "spent": result.spent, "out": str(result.path)},

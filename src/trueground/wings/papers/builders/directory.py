@@ -98,7 +98,7 @@ def remove_stages(path: Path, after: int) -> None:
 def make_part(path: Path, name: str) -> Path:
     """A folder of the build's folder, which is made if it is not there. Raises WriteError."""
     try:
-        return OutputPath(path / name).make()
+        return OutputPath(path / name).make_directory()
     except OSError as error:
         raise WriteError.stopped(path / name, error) from error
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from trueground.errors import CoverageError, ProtocolError, UnreachableError
-from trueground.models import ChatRequest, PriceTable
+from trueground.models import ChatRequest, Price, PriceTable
 from trueground.options import Progress
 from trueground.wings.papers.builders.base import (
     CALL_FAILED,
@@ -441,7 +441,7 @@ def _expected(
             _AROUND + len(call.prompt.system + call.prompt.user) / ChatRequest.CHARACTERS_PER_TOKEN
         )
     tokens_in, tokens_out = round(calls * size), round(calls * _size(call.tokens_out, source))
-    usd = None if prices is None else prices.of(name).cost(tokens_in, tokens_out)
+    usd = None if prices is None else Price.of(prices, name).cost(tokens_in, tokens_out)
     return ExpectedCalls(stage, call.role, name, calls, tokens_in, tokens_out, usd)
 
 
