@@ -40,7 +40,7 @@ lint: $(VENV)/test.done
 	$(BIN)/python -m checks
 	$(BIN)/mypy
 
-# The human-labelled sets, which are no part of the project, and WordNet's files for METEOR.
+# The human-labeled sets, which are no part of the project, and WordNet's files for METEOR.
 DATA ?= ../shared/data/human
 WORDNET ?= /usr/share/wordnet
 
@@ -121,4 +121,4 @@ lock:  ## resolve the pinned versions with their hashes again
 	  requirements/docs.in --output-file requirements/docs.txt
 
 clean:
-	rm -rf $(VENV) $(VENV)-lock $(VENV)-oldest $(VENV)-fresh $(VENV)-neighbours site dist runs/demo
+	rm -rf $(VENV) $(VENV)-lock $(VENV)-oldest $(VENV)-fresh $(VENV)-neighbors site dist runs/demo

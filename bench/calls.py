@@ -1,6 +1,6 @@
 """Calls beside the openai SDK and inspect_ai, and 100,000 replayed answers within bounded memory.
 
-The neighbours are installed into a virtual environment of their own, by this benchmark only.
+The neighbors are installed into a virtual environment of their own, by this benchmark only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bench.measuring import run_measured
 
 HERE = Path(__file__).parent
 CALLS, CONNECTIONS, ANSWER_S = 5_000, 100, 0.05
-NEIGHBOURS = ("openai", "inspect_ai")
+NEIGHBORS = ("openai", "inspect_ai")
 _DATASETS = ("SQuAD", "NewsQA", "TriviaQA", "NQ", "SearchQA", "HotpotQA", "BioASQ", "DROP", "RACE")
 
 
@@ -52,19 +52,19 @@ def endpoint(port: int = 8377) -> Iterator[str]:
         process.wait()
 
 
-def neighbours() -> Path | None:
-    """The Python that has the neighbours; None where they cannot be installed."""
-    home = Path(os.environ.get("TG_NEIGHBOURS", HERE.parent / ".venv-neighbours"))
+def neighbors() -> Path | None:
+    """The Python that has the neighbors; None where they cannot be installed."""
+    home = Path(os.environ.get("TG_NEIGHBORS", HERE.parent / ".venv-neighbors"))
     python = home / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-    pip = [str(python), "-m", "pip", "install", "--quiet", *NEIGHBOURS]
+    pip = [str(python), "-m", "pip", "install", "--quiet", *NEIGHBORS]
     return python if subprocess.run(pip).returncode == 0 else None
 
 
 def calls() -> None:
     """CPU per sample of the whole command, run files and cache being written."""
-    other = neighbours()
+    other = neighbors()
     with tempfile.TemporaryDirectory() as name, endpoint() as url:
         folder = Path(name)
         data = write_questions(folder / "unanswerable.jsonl", CALLS)
@@ -82,9 +82,9 @@ def calls() -> None:
         )
         theirs = {}
         if other:
-            words = [str(other), str(HERE / "neighbours" / "openai_sdk.py"), url, str(data)]
+            words = [str(other), str(HERE / "neighbors" / "openai_sdk.py"), url, str(data)]
             theirs["openai SDK"] = [run_measured([*words, str(CONNECTIONS)]) for _ in range(2)]
-            words = [str(other), str(HERE / "neighbours" / "inspect_task.py"), url, str(data)]
+            words = [str(other), str(HERE / "neighbors" / "inspect_task.py"), url, str(data)]
             theirs["inspect_ai"] = [run_measured([*words, str(CONNECTIONS), str(folder / "logs")])]
     best = min(cpu for _, cpu, _ in ours)
     print(f"\n{CALLS:,} calls, {CONNECTIONS} connections, an endpoint that takes {ANSWER_S} s\n")

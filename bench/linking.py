@@ -1,4 +1,4 @@
-"""Linking all questions at once beside one SPARQL query per recognised name, on one store.
+"""Linking all questions at once beside one SPARQL query per recognized name, on one store.
 
     TG_KALMA=FOLDER python bench/run.py linking
 

@@ -16,18 +16,18 @@ HUMAN = Path(__file__).parents[2] / "shared" / "data" / "human"
 
 
 def validating(n: int = 20_000) -> None:
-    """The whole command, as one file: made records, and the labelled sets where they are here."""
+    """The whole command, as one file: made records, and the labeled sets where they are here."""
     print("\n| records | of | workers | seconds | of that processors | peak MB of one process |")
     print("|---:|---|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "labelled.jsonl"
+        path = Path(folder) / "labeled.jsonl"
         _row(_made(path, n), "made records in clusters", path)
         if HUMAN.is_dir():
-            _row(_joined(path), "16 human-labelled sets in one file", path)
+            _row(_joined(path), "16 human-labeled sets in one file", path)
 
 
 def _made(path: Path, n: int) -> int:
-    """Made records, four to a group, labelled by chance and by how the answer begins."""
+    """Made records, four to a group, labeled by chance and by how the answer begins."""
     chance = random.Random(3)
     with path.open("wb") as file:
         for number, row in enumerate(synthetic_records(n, seed=3)):
@@ -38,7 +38,7 @@ def _made(path: Path, n: int) -> int:
 
 
 def _joined(path: Path) -> int:
-    """All labelled sets under one label, ids made unique."""
+    """All labeled sets under one label, ids made unique."""
     import gzip
 
     n = 0

@@ -4,7 +4,7 @@ with ChaosServer(lambda text, call: "500" if call == 1 else "ok") as server:
     OpenAIModel("m", ModelOptions(base_url=server.base_url))
 
 `behave` gets the text of the last user message (or the prompt) and how often it has come, from 1,
-and names one of BEHAVIOURS. `calls` counts the calls by text; `done` those that were answered.
+and names one of BEHAVIORS. `calls` counts the calls by text; `done` those that were answered.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _choice(**fields: Any) -> Callable[[Call], Awaitable[Any]]:
 
 _TOO_LONG = "This model's maximum context length is 4096 tokens. Please reduce your prompt."
 _QUOTA = "You exceeded your current quota, please check your plan and billing details."
-BEHAVIOURS: dict[str, Callable[[Call], Awaitable[Any]]] = {
+BEHAVIORS: dict[str, Callable[[Call], Awaitable[Any]]] = {
     "ok": _simple(lambda call: as_json(call.reply())),
     "429": _simple(lambda _: error(429, "slow down", "rate_limit_exceeded")),
     "429-wait": _simple(lambda _: error(429, "slow down", **{"Retry-After": "1"})),
@@ -221,10 +221,10 @@ class ChaosServer(LoopbackServer):
         self.calls[text] += 1
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
-        behaviour = self._behave(text, self.calls[text])
+        behavior = self._behave(text, self.calls[text])
         if self._delay:
             await asyncio.sleep(self._delay)
         call = Call(request, body, text, self._answer(text), self._hang)
-        response = await BEHAVIOURS[behaviour](call)
+        response = await BEHAVIORS[behavior](call)
         self.done[text] += 1
         return response

@@ -83,18 +83,18 @@ def _numpy_features() -> list[str]:
 
 
 def write_data(folder: Path, n: int, sets: Sequence[str] = ()) -> None:
-    """Answers of two systems with labels, numbers that two judges read, and some labelled sets."""
+    """Answers of two systems with labels, numbers that two judges read, and some labeled sets."""
     folder.mkdir()
     for seed, name in enumerate("ab"):
         records = make_records(n, seed)
         labels = [{"id": one["id"], "human": one["human"]} for one in records[: n // 2]]
         write_records(folder / f"{name}.jsonl", records)
         write_records(folder / f"labels_{name}.jsonl", labels)
-    write_records(folder / "labelled.jsonl", make_records(n, 0))
+    write_records(folder / "labeled.jsonl", make_records(n, 0))
     write_records(folder / "numbers.jsonl", make_numbers(n))
     for name in sets:
         lines = gzip.decompress((HUMAN / f"{name}.jsonl.gz").read_bytes()).splitlines()[:300]
-        (folder / f"labelled_{name}.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+        (folder / f"labeled_{name}.jsonl").write_bytes(b"\n".join(lines) + b"\n")
 
 
 def make_records(n: int, system: int) -> list[dict[str, Any]]:
@@ -165,7 +165,7 @@ def commands(data: Path, out: Path, resamples: int) -> list[list[object]]:
     a, b = data / "a.jsonl", data / "b.jsonl"
     labels: list[object] = ["--labels-drawn", "random", "--labels", data / "labels_a.jsonl"]
     both = [*labels, "--labels", data / "labels_b.jsonl"]
-    labelled = sorted(data.glob("labelled*.jsonl"))
+    labeled = sorted(data.glob("labeled*.jsonl"))
     runs = out / "run_a", out / "run_b"
     isotonic: list[object] = ["--method", "isotonic", "--out", out / "isotonic"]
     stack: list[object] = ["--judges", "first,second", "--out", out / "stack.json"]
@@ -176,9 +176,9 @@ def commands(data: Path, out: Path, resamples: int) -> list[list[object]]:
         ["score", b, "--metrics", METRICS, "--out", runs[1], *seed],
         ["compare", *runs, "--out", out / "compared", *both, *drawn],
         ["compare", *runs, "--format", "json", *drawn],
-        ["validate", *labelled, "--metrics", METRICS, "--out", out / "validated", *drawn],
-        ["judge", "calibrate", *labelled, "--out", out / "platt", *drawn],
-        ["judge", "calibrate", *labelled, *isotonic, *drawn],
+        ["validate", *labeled, "--metrics", METRICS, "--out", out / "validated", *drawn],
+        ["judge", "calibrate", *labeled, "--out", out / "platt", *drawn],
+        ["judge", "calibrate", *labeled, *isotonic, *drawn],
         ["judge", "fit", data / "numbers.jsonl", *stack, *drawn],
     ]
 

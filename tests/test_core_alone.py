@@ -54,10 +54,10 @@ tg.benchmark(
 COMMANDS = {
     "score": ("score", "answers.jsonl", "--out", "a"),
     "score again": ("score", "answers.jsonl", "--out", "b", "--no-cache"),
-    "validate": ("validate", "labelled.jsonl", "--resamples", "50"),
+    "validate": ("validate", "labeled.jsonl", "--resamples", "50"),
     "compare": ("compare", "a", "b"),
     "labels": (
-        *("score", "labelled.jsonl", "--metrics", "support", "--out", "c"),
+        *("score", "labeled.jsonl", "--metrics", "support", "--out", "c"),
         *("--labels", "labels.jsonl", "--labels-drawn", "random"),
     ),
     "view": ("view", "a", "b", "--bundle", "pages"),
@@ -124,7 +124,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         response = "Ann did it." if supported else "Bob saw nothing."
         row = {"id": str(number), "response": response, "contexts": ["Ann did it."]}
         rows.append(json.dumps({**row, "human": {"faithful": supported}}))
-    (made / "labelled.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    (made / "labeled.jsonl").write_text("\n".join(rows), encoding="utf-8")
     labels = [json.dumps({"id": str(n), "human": {"faithful": n % 2}}) for n in range(40)]
     (made / "labels.jsonl").write_text("\n".join(labels), encoding="utf-8")
     return made

@@ -176,12 +176,12 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
         return read
 
     judge, rules = get_judge("lexical"), get_decomposer("rules")
-    normalise = Normalizer.named("faitheval").rule
+    normalize = Normalizer.named("faitheval").rule
     readers: dict[str, Callable[[str], object]] = {
         "sentences": split_sentences,
         "values": find_values,
         "refusal": lambda text: REFUSAL_RULES.find(f"I don't know. {text}", ("Paris",)),
-        "choice": lambda text: chosen_label(text, CHOICES, normalise),
+        "choice": lambda text: chosen_label(text, CHOICES, normalize),
         "words": lambda text: contains_words(text, text[: len(text) // 2]),
         "triples": lambda text: CitedText(text, GRAPHS).triple_sentences(),
         "numbers": lambda text: CitedText(text).numbered_sentences(),

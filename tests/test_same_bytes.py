@@ -31,8 +31,8 @@ def test_commands_on_other_machine_write_same_bytes(
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not HUMAN.is_dir(), reason="the labelled sets are not here")
-def test_commands_on_labelled_sets_write_same_bytes(tmp_path: Path) -> None:
+@pytest.mark.skipif(not HUMAN.is_dir(), reason="the labeled sets are not here")
+def test_commands_on_labeled_sets_write_same_bytes(tmp_path: Path) -> None:
     write_data(tmp_path / "data", 600, SETS)
     expected = compute(Machine({}), tmp_path / "here", 500)
     for name, machine in MACHINES.items():

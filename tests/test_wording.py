@@ -28,7 +28,7 @@ def _options_in_messages() -> None:
         ("pass --overwrite to replace it", "pass `overwrite=True` to replace it"),
         ("--no-cache goes without it", "`cache=False` goes without it"),
         ("or pass --on-bad-row skip to score", 'or pass `on_bad_row="skip"` to score'),
-        ("--by colour: no record has it", '`by="colour"`: no record has it'),
+        ("--by color: no record has it", '`by="color"`: no record has it'),
         ("--max-failed 2.5: expected a share", "`max_failed=2.5`: expected a share"),
         ("--map response=COLUMN names it", '`mapping={"response": "COLUMN"}` names it'),
         ('add --rater "llm:MODEL(x=1)"', 'add `rater="llm:MODEL(x=1)"`'),

@@ -1,6 +1,6 @@
 """The one vocabulary: what a record is, what a claim, a verdict and a status are.
 
-Everything here is a plain, immutable-by-habit structure without behaviour that needs another room.
+Everything here is a plain, immutable-by-habit structure without behavior that needs another room.
 Field meanings follow the record table of the contract (docs/records.md).
 """
 

@@ -30,7 +30,7 @@ SHARDS = [os.urandom(50_000) for _ in range(11)]
 TINY = Dataset(
     name="tiny",
     doc="Two splits made up for the tests.",
-    licence="CC0-1.0",
+    license="CC0-1.0",
     origin_note="Loopback only.",
     files=(
         DataFile("first", "org/first", "*data/test-*.parquet"),
@@ -307,5 +307,5 @@ def test_every_declared_dataset_is_whole() -> None:
     for name, dataset in all_datasets().items():
         assert dataset.name == name
         assert dataset.doc
-        assert dataset.licence
+        assert dataset.license
         assert len({file.name for file in dataset.files}) == len(dataset.files) > 0

@@ -194,7 +194,7 @@ def test_a_sentence_cannot_end_its_block(server: ChaosServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "status", "reason"),
+    ("behavior", "status", "reason"),
     [
         ("length", Status.TRUNCATED, r"sentence 2: .*cut off at the token limit"),
         ("too-long", Status.TOO_LONG, r"sentence 2: .*too long for the model"),
@@ -203,10 +203,10 @@ def test_a_sentence_cannot_end_its_block(server: ChaosServer) -> None:
     ],
 )
 def test_one_failed_sentence_fails_its_text_alone(
-    behaviour: str, status: Status, reason: str
+    behavior: str, status: Status, reason: str
 ) -> None:
     def behave(text: str, call: int) -> str:
-        return behaviour if sentence_of(text) == "It burned down." else "ok"
+        return behavior if sentence_of(text) == "It burned down." else "ok"
 
     with ChaosServer(behave, answer=by_rule) as server:
         decomposer = made(server)

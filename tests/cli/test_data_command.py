@@ -39,7 +39,7 @@ def run(*words: str | Path) -> Result:
 def test_fetch_and_verify(hub: LoopbackHub) -> None:
     done = run("fetch", "tiny")
     assert done.exit_code == 0, done.output
-    assert "Licence: CC0-1.0" in done.stderr
+    assert "License: CC0-1.0" in done.stderr
     assert "fetched first.parquet  3 bytes  org/first@aaa" in done.stdout
     assert done.stdout.endswith(f"in {get_dataset('tiny').folder}\n")
     assert "intact  first.parquet" in run("fetch", "tiny").stdout

@@ -29,7 +29,7 @@ def run(*words: str | Path, cwd: Path) -> Done:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """one.jsonl and two.jsonl.gz: the same claims with other ids; plain.jsonl has no label."""
-    path = tmp_path_factory.mktemp("labelled")
+    path = tmp_path_factory.mktemp("labeled")
     for name in ("one", "two", "plain"):
         human = [{} if name == "plain" else {"human": {"faithful": y}} for _, y in CLAIMS]
         text = "".join(
@@ -49,7 +49,7 @@ def test_text(folder: Path) -> None:
     assert first.startswith("On records held out lexical calls 100 % of the positive and 100 % of")
     assert "balanced accuracy 1.0000" in first
     assert "AUROC 1.0000" in first
-    assert "12 records that people labelled faithful, 6 positive." in lines
+    assert "12 records that people labeled faithful, 6 positive." in lines
     assert any(line.startswith("default") and " 0.5000 " in line for line in lines)
     assert any(line.startswith("two.jsonl.gz") for line in lines)
 
@@ -100,7 +100,7 @@ def test_a_page_alone_or_in_a_folder_beside_the_file(folder: Path) -> None:
         (["one.jsonl", "--judge", "lexcial"], "Did you mean 'lexical'"),
         (["none.jsonl"], "none.jsonl"),
         (["one.jsonl", "--out", "no/c.json"], "the folder no does not exist"),
-        (["one.jsonl", "--positive-above", "2"], "0 of 6 labelled records"),
+        (["one.jsonl", "--positive-above", "2"], "0 of 6 labeled records"),
         (["one.jsonl", "--objective", "auc"], "--objective"),
         (["one.jsonl", "--method", "spline"], "--method"),
         (["one.jsonl", "--method", "isotonic"], "expected 20 or more of each"),
@@ -121,7 +121,7 @@ def test_standard_input_and_other_column_names(folder: Path) -> None:
     text = (folder / "one.jsonl").read_text(encoding="utf-8").replace('"response"', '"claim"')
     done = trueground("judge", "calibrate", "-", "--map", "response=claim", stdin=text)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "6 records that people labelled faithful, 3 positive" in done.stdout
+    assert "6 records that people labeled faithful, 3 positive" in done.stdout
 
 
 def test_only_a_calibration_is_ever_replaced(folder: Path, tmp_path: Path) -> None:

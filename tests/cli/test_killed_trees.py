@@ -22,7 +22,7 @@ from tests.evaluate.questions_file import answer, write_questions
 from tests.killing import MARK, ProcessTree, check_all_end, marked_processes
 from tests.records.record_files import write
 from tests.view.view_fixture import viewing
-from tests.wings.labeling.web.labelling import write_records
+from tests.wings.labeling.web.labeling import write_records
 from tests.wings.labeling.web.test_serve import enter, started
 
 from trueground.testing import synthetic_records

@@ -34,7 +34,7 @@ def test_a_folder_of_runs_makes_a_leaderboard(tmp_path: Path) -> None:
     assert any(line.split() == ["Model", "[3]", "[4]"] for line in lines)  # the rest, below
     assert any(line.startswith("[1]  unanswerable") for line in lines)
     assert max(map(len, lines)) <= 80
-    assert "Best model of each organisation" in done.stdout
+    assert "Best model of each organization" in done.stdout
     assert lines[-1] == "page   leaderboard.html"
     first = (tmp_path / "leaderboard.html").read_bytes()
     done = trueground("report", "out", "--out", "other.html", cwd=tmp_path)
@@ -77,7 +77,7 @@ def test_json_holds_everything_and_notes_go_to_standard_error(tmp_path: Path) ->
 
 def test_published_models_and_an_own_table(tmp_path: Path) -> None:
     benchmark_run(tmp_path / "a", "mine", "unanswerable", 0.5)
-    table = [{"name": "mine", "family": "Mine", "organisation": "Me", "size": 3}]
+    table = [{"name": "mine", "family": "Mine", "organization": "Me", "size": 3}]
     (tmp_path / "models.json").write_text(json.dumps(table))
     words = ("a", "--with-published", "--models", "models.json")
     done = trueground("report", *words, cwd=tmp_path)

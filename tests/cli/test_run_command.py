@@ -149,7 +149,7 @@ def test_bad_usage_is_told_before_anything_is_paid(env: dict[str, str], tmp_path
             (["--data", "q.jsonl", "--prompt", "prompt.txt"], "{question}"),
             (["--data", "q.jsonl", "--prices", "q.jsonl"], "--prices"),
             (["--data", "q.jsonl", "--param", "x"], "NAME=JSON"),
-            (["--data", "q.jsonl", "--by", "colour"], "colour"),
+            (["--data", "q.jsonl", "--by", "color"], "color"),
             (["--data", "q.jsonl", "--api-key-env", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE"),
             (["--data", "q.jsonl", "--model", "n", "--base-url", "http://x", "--base-url", "y"],
              "--base-url"),

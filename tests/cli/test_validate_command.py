@@ -27,7 +27,7 @@ def run(*words: str | Path, cwd: Path, stdin: str = "") -> Done:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """one.jsonl and two.jsonl.gz: the same claims with other ids; plain.jsonl has no label."""
-    path = tmp_path_factory.mktemp("labelled")
+    path = tmp_path_factory.mktemp("labeled")
     for name in ("one", "two", "plain"):
         human = [{} if name == "plain" else {"human": {"faithful": y}} for _, y in CLAIMS]
         text = "".join(
@@ -44,7 +44,7 @@ def test_text(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("Best by AUROC, mean over 2 sets: ")
-    told = "12 records that people have labelled faithful, in 2 sets; 50 % are positive"
+    told = "12 records that people have labeled faithful, in 2 sets; 50 % are positive"
     assert any(line.startswith(told) for line in lines)
     rows = [" ".join(line.split()) for line in lines if line.startswith("k_precision ")]
     assert any("12 100.0 %" in row for row in rows)
@@ -90,7 +90,7 @@ def test_out_folder_and_run(folder: Path) -> None:
         (["one.jsonl", "--metrics", "k_precison"], "Did you mean 'k_precision'"),
         (["one.jsonl", "one.jsonl"], "given twice"),
         (["none.jsonl"], "none.jsonl"),
-        (["one.jsonl", "--limit", "3"], "3 of 3 labelled records are positive"),
+        (["one.jsonl", "--limit", "3"], "3 of 3 labeled records are positive"),
         (["one.jsonl", "--level", "2"], "--level 2.0: expected a number between 0 and 1"),
         (["one.jsonl", "--pairs"], "unknown label 'preference'"),
         (["one.jsonl", "--out", "no/v.json"], "the folder no does not exist"),

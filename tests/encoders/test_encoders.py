@@ -157,7 +157,7 @@ def test_texts_that_are_written_like_special_tokens(folders: dict[str, Path]) ->
     assert encoder.lengths(["city [SEP] river [PAD]", "[ SEP ]"]) == [12, 5]
     assert not np.array_equal(whole, split)
     assert not np.array_equal(whole, words)
-    rows = encoder.tokeniser.singles(["city [SEP] river [CLS] [PAD]"])
+    rows = encoder.tokenizer.singles(["city [SEP] river [CLS] [PAD]"])
     assert [list(row.ids).count(3) for row in rows] == [1]
     assert not {0, 2} & set(rows[0].ids[1:])
 
@@ -165,7 +165,7 @@ def test_texts_that_are_written_like_special_tokens(folders: dict[str, Path]) ->
 def test_prompts_in_parts(folders: dict[str, Path]) -> None:
     """Between parts stands the token that ends a text, as if it were written there."""
     asked = made(folders, "words", "torch")
-    (row,) = asked.tokeniser.prompts([("the city", "river")])
+    (row,) = asked.tokenizer.prompts([("the city", "river")])
     tokenizer = transformers.AutoTokenizer.from_pretrained(folders["words"])
     assert row.ids.tolist() == tokenizer("the city[SEP]river")["input_ids"]
     assert asked.prompt_lengths([("the city", "river"), "the city", ""]) == [5, 3, 1]

@@ -8,7 +8,7 @@ tokenizers = pytest.importorskip("tokenizers", reason="the onnx extra is not ins
 
 from pathlib import Path  # noqa: E402 - without the extra nothing below can be used
 
-from trueground.encoders.tokens import Tokeniser, plain, read_tokenizer  # noqa: E402
+from trueground.encoders.tokens import Tokenizer, plain, read_tokenizer  # noqa: E402
 
 PIECES = ["<pad>", "</s>", "<unk>", "<x>", "\u2581", *"abcs<>/ "]
 
@@ -35,12 +35,12 @@ def folder(tmp_path: Path) -> Path:
     ["a</s>b", "</s></s>", "a <pad><x> b", "a\uff1c/s\uff1eb", "</s", "<</s>/s>", "<x></s><x>"],
 )
 def test_no_special_token_comes_of_a_text(text: str, folder: Path) -> None:
-    tokeniser = Tokeniser("m", folder, 64, pairs=False)
-    (row,) = tokeniser.singles([text])
+    tokenizer = Tokenizer("m", folder, 64, pairs=False)
+    (row,) = tokenizer.singles([text])
     assert row.ids.tolist()[-1] == 1
     assert not {0, 1, 3} & set(row.ids.tolist()[:-1])
-    assert tokeniser.lengths([text]) == [len(row.ids) - 1]
-    (both,) = tokeniser.prompts([("a", text)])
+    assert tokenizer.lengths([text]) == [len(row.ids) - 1]
+    (both,) = tokenizer.prompts([("a", text)])
     assert both.ids.tolist().count(1) == 2
 
 
@@ -59,8 +59,8 @@ def test_other_texts_are_read_as_ever(folder: Path) -> None:
         assert found.ids == other.encode(text, add_special_tokens=False).ids
 
 
-def test_a_special_token_that_cannot_be_spelt_is_left_out(tmp_path: Path) -> None:
-    """One letter alone, and a normaliser that puts letters together again."""
+def test_a_special_token_that_cannot_be_spelled_is_left_out(tmp_path: Path) -> None:
+    """One letter alone, and a normalizer that puts letters together again."""
     from tokenizers import models, normalizers
 
     pieces = [("<unk>", -9.0), ("ab", 0.0), ("a", -5.0), ("b", -5.0), ("c", -5.0), ("d", 0.0)]
@@ -72,7 +72,7 @@ def test_a_special_token_that_cannot_be_spelt_is_left_out(tmp_path: Path) -> Non
     assert [found.tokens for found in plain(tokenizer, ["cabc", "cdc"])] == [["c", "c"]] * 2
 
 
-def bert(folder: Path, single: str = "[CLS] $A [SEP]") -> Tokeniser:
+def bert(folder: Path, single: str = "[CLS] $A [SEP]") -> Tokenizer:
     """As BERT's, with words for tokens and a window of 8; `single` as of another model."""
     from tokenizers import models, pre_tokenizers, processors
 
@@ -84,17 +84,17 @@ def bert(folder: Path, single: str = "[CLS] $A [SEP]") -> Tokeniser:
     made.add_special_tokens([piece for piece, _ in special])
     made.post_processor = processors.TemplateProcessing(single=single, special_tokens=special)
     made.save(str(folder / "tokenizer.json"))
-    return Tokeniser("m", folder, 8, pairs=False)
+    return Tokenizer("m", folder, 8, pairs=False)
 
 
 def test_between_turns_stands_the_models_own_separator(tmp_path: Path) -> None:
-    tokeniser = bert(tmp_path)
-    spelt = {number: token for token, number in tokeniser._tokenizer.get_vocab().items()}
+    tokenizer = bert(tmp_path)
+    spelled = {number: token for token, number in tokenizer._tokenizer.get_vocab().items()}
 
     def read(*turns: str) -> str:
-        (row,) = tokeniser.turns([turns])
+        (row,) = tokenizer.turns([turns])
         assert not row.types.any()
-        return " ".join(spelt[number] for number in row.ids.tolist())
+        return " ".join(spelled[number] for number in row.ids.tolist())
 
     assert read("a b") == "[CLS] a b [SEP]"
     assert read("a", "b c", "d") == "[CLS] a [SEP] b c [SEP] d [SEP]"
@@ -104,11 +104,11 @@ def test_between_turns_stands_the_models_own_separator(tmp_path: Path) -> None:
     assert read("a b c d e f g h") == "[CLS] a b c d e f [SEP]"
     assert read("a b c d e", "f", "g h") == "[CLS] e [SEP] f [SEP] g h [SEP]"
     rows = [["a"], ["b", "c"]]
-    together = [row.ids.tolist() for row in tokeniser.turns(rows)]
-    assert together == [tokeniser.turns([one])[0].ids.tolist() for one in rows]
+    together = [row.ids.tolist() for row in tokenizer.turns(rows)]
+    assert together == [tokenizer.turns([one])[0].ids.tolist() for one in rows]
     assert (
-        tokeniser.turns([["a", "b"]])[0].ids.tolist()
-        == tokeniser.turns([("a", "b")])[0].ids.tolist()
+        tokenizer.turns([["a", "b"]])[0].ids.tolist()
+        == tokenizer.turns([("a", "b")])[0].ids.tolist()
     )
 
 
@@ -116,8 +116,8 @@ def test_between_turns_stands_the_models_own_separator(tmp_path: Path) -> None:
 def test_turns_stand_behind_each_other_where_nothing_ends_a_text(
     single: str, tmp_path: Path
 ) -> None:
-    tokeniser = bert(tmp_path, single)
+    tokenizer = bert(tmp_path, single)
     assert (
-        tokeniser.turns([["a", "b c"]])[0].ids.tolist()
-        == tokeniser.singles(["a b c"])[0].ids.tolist()
+        tokenizer.turns([["a", "b c"]])[0].ids.tolist()
+        == tokenizer.singles(["a b c"])[0].ids.tolist()
     )

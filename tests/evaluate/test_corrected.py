@@ -76,9 +76,9 @@ def test_a_random_slice_corrects_the_rate(tmp_path: Path, drawn: list[int]) -> N
     told = f"People would call {100 * one['mean']:.0f} % ["
     page = (tmp_path / "run" / REPORT).read_text("utf-8")
     verdicts = result.summary.raw["verdicts"]
-    assert sum(n for n, _ in verdicts["labelled"].values()) == 80
-    assert sum(bad for _, bad in verdicts["labelled"].values()) == 80 - sum(map(people, drawn))
-    of, times = verdicts["labelled"]["not"]
+    assert sum(n for n, _ in verdicts["labeled"].values()) == 80
+    assert sum(bad for _, bad in verdicts["labeled"].values()) == 80 - sum(map(people, drawn))
+    of, times = verdicts["labeled"]["not"]
     trust = f"On your 80 labels, answers called not grounded were unsupported {times} times of {of}"
     mean = f"the mean of the judge's probabilities, {100 * one['judge_mean']:.0f} % (support)"
     alone = f"The judge alone calls {100 * verdicts['grounded']['share']:.0f} % grounded"
@@ -109,11 +109,11 @@ def test_a_plain_table_of_labels_is_read(tmp_path: Path, drawn: list[int]) -> No
         tg.score(answers(), metrics="support", labels=path)
 
 
-def test_a_draw_that_is_labelled_in_part_says_what_is_left_to_do(tmp_path: Path) -> None:
+def test_a_draw_that_is_labeled_in_part_says_what_is_left_to_do(tmp_path: Path) -> None:
     some = write(tmp_path / "l.jsonl", label_lines(range(0, 80, 2), probability=0.5))
     with pytest.raises(InputError) as met:
         tg.score(answers(), metrics="support", labels=some)
-    told = "about 60 of the 100 or so answers that were drawn are not labelled yet: "
+    told = "about 60 of the 100 or so answers that were drawn are not labeled yet: "
     assert told in str(met.value)
     assert "others" not in str(met.value).partition(". Label the others")[0]
 
@@ -174,7 +174,7 @@ def test_few_labels_are_refused_before_anything_is_judged(tmp_path: Path) -> Non
         def judge(self, requests: Sequence[Any]) -> list[Any]:
             raise AssertionError("asked")
 
-    with pytest.raises(InputError, match=r"found 29 labelled answers.*at least 30"):
+    with pytest.raises(InputError, match=r"found 29 labeled answers.*at least 30"):
         tg.score(answers(), metrics="support", judge=Judge(), labels=[labels])
     more = write(tmp_path / "more.jsonl", label_lines(range(40), drawn="random"))
     with pytest.raises(InputError, match="no metric of this run predicts the label 'faithful'"):
@@ -191,7 +191,7 @@ def test_unknown_ids_ties_and_several_people(tmp_path: Path, drawn: list[int]) -
         answers(), metrics="support", labels=[labels], labels_drawn="random"
     ).summary.corrected["support"]
     assert one["labels"] == len(drawn) - 1
-    assert "5 labelled ids are not among the answers" in one["notes"][0]
+    assert "5 labeled ids are not among the answers" in one["notes"][0]
     assert "(x0, x1, x2, …)" in one["notes"][0]
     assert "1 labels are tied" in one["notes"][1]
     write(labels, [*lines, lines[3]])
@@ -223,9 +223,9 @@ def test_labels_of_annotate_tell_how_they_were_drawn(tmp_path: Path) -> None:
     told = r"of an answer that is scored here; 70 labels are of another text than .* now, 'q\d+'"
     with pytest.raises(InputError, match=told):
         tg.score(changed, metrics="support", labels=[tmp_path / "labels.jsonl"])
-    labelled = json.loads((tmp_path / "labels.jsonl").read_text().splitlines()[0])["id"]
+    labeled = json.loads((tmp_path / "labels.jsonl").read_text().splitlines()[0])["id"]
     some = [
-        changed[int(row["id"][1:])] if labelled.startswith(f"{row['id']}~") else row
+        changed[int(row["id"][1:])] if labeled.startswith(f"{row['id']}~") else row
         for row in answers()
     ]
     one = tg.score(some, metrics="support", labels=[tmp_path / "labels.jsonl"])
@@ -233,13 +233,13 @@ def test_labels_of_annotate_tell_how_they_were_drawn(tmp_path: Path) -> None:
     assert note.startswith("1 label is of another text than the answer has now, ")
 
 
-def test_a_model_is_asked_then_labelled_then_corrected(tmp_path: Path) -> None:
+def test_a_model_is_asked_then_labeled_then_corrected(tmp_path: Path) -> None:
     data = write_questions(tmp_path / "data.jsonl", 60)
 
-    def run(**labelled: Any) -> tg.Result:
+    def run(**labeled: Any) -> tg.Result:
         return tg.run(
             "faitheval/unanswerable", "fake:unknown", data=data, out=tmp_path / "run",
-            also=["k_precision"], **labelled,
+            also=["k_precision"], **labeled,
         )  # fmt: skip
 
     ids = [line["id"] for line in run().evidence]
@@ -251,11 +251,11 @@ def test_a_model_is_asked_then_labelled_then_corrected(tmp_path: Path) -> None:
     assert all(one["labels_mean"] == pytest.approx(0.5) for one in found.values())
 
 
-def test_where_all_are_labelled_nothing_is_estimated(tmp_path: Path) -> None:
+def test_where_all_are_labeled_nothing_is_estimated(tmp_path: Path) -> None:
     labels = write(tmp_path / "labels.jsonl", label_lines(range(N)))
     result = tg.score(answers(), metrics="support", labels=labels)
     one = result.summary.corrected["support"]
     assert (one["drawn"], one["mean"]) == ("all", pytest.approx(sum(map(people, range(N))) / N))
     assert one["ci"] == (one["mean"], one["mean"])
     assert one["ci_new"][0] < one["mean"] < one["ci_new"][1]
-    assert "People call 60 % of 200 answers grounded (all labelled)." in repr(result)
+    assert "People call 60 % of 200 answers grounded (all labeled)." in repr(result)

@@ -122,9 +122,9 @@ def record(i: int, marked: bool = False) -> Record:
         "gold_facts": [f"{name} is {300 + i} metres tall.", "It is red."],
         "choices": [{"label": "A", "text": f"{300 + i} metres"}, {"label": "B", "text": "none"}],
         "answerable": bool(i % 2),
-        "knowledge": [{"qid": f"Q{i}", "name": name, "height": str(300 + i), "colour": "red"}],
+        "knowledge": [{"qid": f"Q{i}", "name": name, "height": str(300 + i), "color": "red"}],
         "gold_knowledge": [[f"Q{i}", "height", str(300 + i)]],
-        "absent_knowledge": [[f"Q{i}", "colour", "red"]],
+        "absent_knowledge": [[f"Q{i}", "color", "red"]],
         "meta": {"sampled": True},
     }
     return to_record(row, None, i)
@@ -360,7 +360,7 @@ def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str)
             ["abstained", "f1", "k_precision(abstain=zero)"],
             ["abstained", "k_precision(abstain=zero)"],
         ),
-        ("trueground.metrics.context", "tokenise", ["f1", "support"], ["f1"]),
+        ("trueground.metrics.context", "tokenize", ["f1", "support"], ["f1"]),
         (
             "trueground.text:CitedText",
             "triple_sentences",

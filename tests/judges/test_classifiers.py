@@ -229,14 +229,14 @@ def test_alignscore_as_docs_convert_it(tmp_path: Path) -> None:
         assert verdict.score == pytest.approx(expected, abs=2e-5)
 
 
-def test_a_non_commercial_licence_is_said_once(
+def test_a_non_commercial_license_is_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tiny.tiny_token_classifier(tmp_path / "card")
     (folder / "README.md").write_text("---\nlicense: cc-by-nc-4.0\n---\nA model.\n")
     for _ in range(2):
         made(f"token-classifier:{folder}")
-    line = f"note: the licence of {folder} is cc-by-nc-4.0: no commercial use"
+    line = f"note: the license of {folder} is cc-by-nc-4.0: no commercial use"
     assert caplog.messages == [line]
     free = tiny.tiny_token_classifier(tmp_path / "free")
     (free / "README.md").write_text("---\nlicense: mit\n---\nnc\n")

@@ -209,7 +209,7 @@ def test_judged_texts_cannot_forge_the_blocks(name: str, hostile: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    ("behaviour", "status", "reply"),
+    ("behavior", "status", "reply"),
     [
         ("null", Status.ERROR, None),
         ("refusal", Status.UNPARSEABLE, "I cannot help."),
@@ -221,9 +221,9 @@ def test_judged_texts_cannot_forge_the_blocks(name: str, hostile: str) -> None:
     ],
 )
 def test_a_reply_in_which_nothing_can_be_read(
-    name: str, behaviour: str, status: Status, reply: str | None
+    name: str, behavior: str, status: Status, reply: str | None
 ) -> None:
-    with comparing(name, lambda _: "both Yes and No", lambda *_: behaviour) as (comparer, _):
+    with comparing(name, lambda _: "both Yes and No", lambda *_: behavior) as (comparer, _):
         found = one(comparer, RESPONSE, "Warsaw")
         assert (found.values, found.status, found.reply) == ({}, status, reply)
         assert found.reason

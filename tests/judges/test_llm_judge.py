@@ -181,7 +181,7 @@ def test_a_sentence_beyond_the_window_cannot_be_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "status", "reply"),
+    ("behavior", "status", "reply"),
     [
         ("null", Status.ERROR, None),
         ("refusal", Status.UNPARSEABLE, "I cannot help."),
@@ -192,8 +192,8 @@ def test_a_sentence_beyond_the_window_cannot_be_judged() -> None:
         ("hang", Status.ERROR, None),
     ],
 )
-def test_a_reply_without_a_verdict(behaviour: str, status: Status, reply: str | None) -> None:
-    with judging(lambda _: "both True and False", lambda *_: behaviour) as (judge, _):
+def test_a_reply_without_a_verdict(behavior: str, status: Status, reply: str | None) -> None:
+    with judging(lambda _: "both True and False", lambda *_: behavior) as (judge, _):
         verdict = one(judge, CLAIM, TEXT)
         assert (verdict.supported, verdict.status, verdict.reply) == (None, status, reply)
         assert verdict.reasons

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import trueground as tg
-from trueground.judges.people import LabelledVerdicts, SetCounts, VerdictCount
+from trueground.judges.people import LabeledVerdicts, SetCounts, VerdictCount
 
 
 def counts(*pairs: tuple[int, int]) -> dict[str, VerdictCount]:
@@ -13,7 +13,7 @@ def counts(*pairs: tuple[int, int]) -> dict[str, VerdictCount]:
     return {name: VerdictCount(*pair) for name, pair in zip(names, pairs, strict=True)}
 
 
-COUNTS = LabelledVerdicts(
+COUNTS = LabeledVerdicts(
     "s",
     [
         SetCounts("a", "claim", counts((10, 1), (0, 0), (30, 24))),
@@ -34,7 +34,7 @@ def test_pooled_and_mean_over_sets() -> None:
 def test_counts_ship_for_the_default_judge_as_it_is() -> None:
     """After a change of the judge: `make validate`, or `python -m training.trust.verdicts`."""
     raw = tg.score([{"response": "It is old.", "contexts": ["c"]}], metrics="support").summary.raw
-    found = LabelledVerdicts.of(raw["verdicts"]["signature"])
+    found = LabeledVerdicts.of(raw["verdicts"]["signature"])
     assert found is not None
     assert len(found.sets) == 14
     for one in found.sets:
@@ -44,4 +44,4 @@ def test_counts_ship_for_the_default_judge_as_it_is() -> None:
 
 
 def test_another_judge_was_not_measured() -> None:
-    assert LabelledVerdicts.of("grounding_precision|v:1|judge:other") is None
+    assert LabeledVerdicts.of("grounding_precision|v:1|judge:other") is None

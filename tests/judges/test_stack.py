@@ -189,7 +189,7 @@ def test_what_ships_of_the_sets_left_out_is_what_the_docs_say() -> None:
     assert figures["range"] == [areas[0], areas[-1]]
     assert f"| mean | | 0.7671 | {figures['auroc']} |" in docs
     said = FitFigures(**{**figures, "range": tuple(figures["range"])}).sentence()
-    assert "On 14 labelled sets, each left out" in said
+    assert "On 14 labeled sets, each left out" in said
 
 
 def test_the_stack_of_the_package_over_minilm() -> None:

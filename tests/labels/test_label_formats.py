@@ -66,10 +66,10 @@ def test_registered_format_gives_labels(tmp_path: Path, no_formats: None) -> Non
     path.write_text("q1 *\nq2\n")
 
     files = LabelFiles(path)
-    (labelled,) = files.labelled(Record(id="q1", response="An answer."), 1)
+    (labeled,) = files.labeled(Record(id="q1", response="An answer."), 1)
 
     assert files.ids == {"q1", "q2"}
-    assert labelled.human == {"faithful": 1.0}
+    assert labeled.human == {"faithful": 1.0}
 
 
 def test_tasks_without_annotation_package_are_refused(tmp_path: Path, no_formats: None) -> None:

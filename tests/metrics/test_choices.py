@@ -12,7 +12,7 @@ from trueground.text.normalize import Normalizer
 from trueground.types import Choice
 
 RULE = Normalizer.named("faitheval").rule
-COLOURS = [Choice("A", "red"), Choice("B", "blue"), Choice("C", "light blue"), Choice("D", "green")]
+COLORS = [Choice("A", "red"), Choice("B", "blue"), Choice("C", "light blue"), Choice("D", "green")]
 NUMBERED = [Choice("1", "decrease"), Choice("2", "increase"), Choice("3", "remain the same")]
 
 
@@ -93,7 +93,7 @@ def test_numbers_as_labels_and_in_texts(response: str, label: str) -> None:
     ],
 )
 def test_letters(response, label):
-    assert chosen_label(response, COLOURS, RULE) == label
+    assert chosen_label(response, COLORS, RULE) == label
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_equal_texts_and_missing_labels():
     ],
 )
 def test_right_labels(references, labels):
-    assert right_labels(references, COLOURS, RULE) == labels
+    assert right_labels(references, COLORS, RULE) == labels
 
 
 def test_a_text_that_looks_like_a_label_is_a_text_first():
@@ -144,7 +144,7 @@ def test_a_text_that_looks_like_a_label_is_a_text_first():
 
 @given(st.text(max_size=60))
 def test_any_text_names_one_option_or_none(response):
-    assert chosen_label(response, COLOURS, RULE) in {None, "A", "B", "C", "D"}
+    assert chosen_label(response, COLORS, RULE) in {None, "A", "B", "C", "D"}
 
 
 PLANETS = [
@@ -313,7 +313,7 @@ def test_time_grows_with_the_length(piece: str) -> None:
         ("The answer is clearly B.", "B"),
         ("The answer is most likely B.", "B"),
         ("The correct answer to this question is blue, not red.", "B"),
-        ("The answer is (B). Not (A), which is the colour of blood.", "B"),
+        ("The answer is (B). Not (A), which is the color of blood.", "B"),
         ("1. It may be red.\n2. The text says green.\n\nD", "D"),
         ("It may be red or green.\n(d)\n", "D"),
         ("B\n\nRed is wrong.\nA", "B"),
@@ -324,4 +324,4 @@ def test_time_grows_with_the_length(piece: str) -> None:
     ],
 )
 def test_marks_within_lines_tags_and_objects(response: str, label: str | None) -> None:
-    assert chosen_label(response, COLOURS, RULE) == label
+    assert chosen_label(response, COLORS, RULE) == label

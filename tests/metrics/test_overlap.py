@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from rouge_score import rouge_scorer
 
 from trueground.metrics import functions
-from trueground.metrics.tokens import tokenise
+from trueground.metrics.tokens import tokenize
 from trueground.text.normalize import SQUAD
 
 WORDS = st.sampled_from(
@@ -58,7 +58,7 @@ def test_rouge_equals_the_library(pairs: list[tuple[str, str]]) -> None:
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=10))
 def test_overlap_counts(items: list[tuple[str, str, str]]) -> None:
     n = len(items)
-    tokens = tokenise([t for column in zip(*items, strict=True) for t in column], SQUAD)
+    tokens = tokenize([t for column in zip(*items, strict=True) for t in column], SQUAD)
     u, k, h = (tokens.part(i * n, i * n + n) for i in range(3))
     counted = u.overlap(k, h)
     for i, texts in enumerate(items):
@@ -75,7 +75,7 @@ def test_overlap_with_each_equals_overlap_of_pairs(
 ) -> None:
     rows = [row % len(texts) for row, _ in pairs]
     repeated = [texts[row] for row in rows]
-    tokens = tokenise([*texts, *repeated, *(text for _, text in pairs)], SQUAD)
+    tokens = tokenize([*texts, *repeated, *(text for _, text in pairs)], SQUAD)
     n, last = len(texts), len(tokens)
     u, copies, k = (tokens.part(*p) for p in ((0, n), (n, n + len(rows)), (n + len(rows), last)))
     expected = copies.overlap(k)

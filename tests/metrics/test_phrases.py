@@ -17,7 +17,7 @@ def test_strict_sets_are_single_words_and_part_of_the_loose_ones():
     assert [len(sets["loose"]) for sets in PHRASES.values()] == [5, 10]
 
 
-def test_phrases_are_already_normalised():
+def test_phrases_are_already_normalized():
     rule = Normalizer.named("faitheval").rule
     for sets in PHRASES.values():
         assert all(rule(phrase) == phrase for phrase in sets["loose"])

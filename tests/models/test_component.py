@@ -101,10 +101,10 @@ def test_kept_replies_are_found_by_another_asker_at_another_address() -> None:
 
 def test_failed_calls_are_replies_and_are_asked_again() -> None:
     failing = {"garbage": "html", "hang": "hang", "reset": "reset", "busy": "429"}
-    behaviour = {**failing, "long": "too-long", "cut": "length"}
-    with ChaosServer(lambda text, _: behaviour.get(text, "ok"), hang=2) as server:
+    behavior = {**failing, "long": "too-long", "cut": "length"}
+    with ChaosServer(lambda text, _: behavior.get(text, "ok"), hang=2) as server:
         asker = SyncRequestRunner(endpoint(server))
-        asked = [asking(text) for text in ("ok", *behaviour)]
+        asked = [asking(text) for text in ("ok", *behavior)]
         replies = asker.run_all(asked)
         told = [reply.status for reply in replies]
         assert told == [None, *[Status.ERROR] * 4, Status.TOO_LONG, Status.TRUNCATED]
@@ -127,9 +127,9 @@ def test_a_pause_that_the_endpoint_asks_for_is_waited_out() -> None:
         asker.close()
 
 
-@pytest.mark.parametrize("behaviour", ["401", "403", "404", "429-quota"])
-def test_an_endpoint_that_lets_nobody_in(behaviour: str) -> None:
-    with ChaosServer(lambda *_: behaviour) as server:
+@pytest.mark.parametrize("behavior", ["401", "403", "404", "429-quota"])
+def test_an_endpoint_that_lets_nobody_in(behavior: str) -> None:
+    with ChaosServer(lambda *_: behavior) as server:
         asker = SyncRequestRunner(endpoint(server))
         with pytest.raises(
             UnreachableError, match=r"m-1 cannot be reached: .*run the same"

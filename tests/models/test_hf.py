@@ -236,8 +236,8 @@ def test_extra_parameters_reach_the_library(decoder: Path) -> None:
     plain = one(decoder, asked("Who?"))
     changed = one(decoder, asked("Who?", P(max_tokens=12, extra={"repetition_penalty": 3.0})))
     assert changed.text != plain.text
-    with pytest.raises(UsageError, match="colour"):
-        replies(decoder, [asked(t, P(max_tokens=12, extra={"colour": 1})) for t in TEXTS])
+    with pytest.raises(UsageError, match="color"):
+        replies(decoder, [asked(t, P(max_tokens=12, extra={"color": 1})) for t in TEXTS])
 
 
 def test_what_fails_in_a_batch_fails_alone(decoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.chaos import BEHAVIOURS, KEY, ChaosServer
+from tests.chaos import BEHAVIORS, KEY, ChaosServer
 
 from trueground.errors import InputError, UsageError
 from trueground.models.base import (
@@ -64,18 +64,18 @@ def replies(model: OpenAIModel, requests: Iterable[ChatRequest]) -> list[Reply]:
     return asyncio.run(main())
 
 
-def one(behaviour: str, request: ChatRequest | None = None, **options: Any) -> tuple[Reply, Any]:
+def one(behavior: str, request: ChatRequest | None = None, **options: Any) -> tuple[Reply, Any]:
     """The reply to one call of an endpoint that always behaves like this, and the endpoint."""
-    with ChaosServer(lambda text, call: behaviour, hang=5) as server:
+    with ChaosServer(lambda text, call: behavior, hang=5) as server:
         # Short only where the endpoint never answers: 70 MB may take a while on a busy machine.
-        timeout = 0.3 if behaviour in ("hang", "drip") else 10.0
+        timeout = 0.3 if behavior in ("hang", "drip") else 10.0
         options = {"timeout": timeout, "max_attempts": 3, **options}
         model = make(server, **options)
         return replies(model, [request or asking("why?")])[0], server
 
 
 ANSWER = "answer to why?"
-# behaviour: (status, text, words in the error, finish reason, calls)
+# behavior: (status, text, words in the error, finish reason, calls)
 ENDS: dict[str, tuple[Status | None, str, str, str | None, int]] = {
     "ok": (None, ANSWER, "", "stop", 1),
     "429": (Status.ERROR, "", "HTTP 429: slow down (3 attempts)", None, 3),
@@ -127,17 +127,15 @@ ENDS: dict[str, tuple[Status | None, str, str, str | None, int]] = {
 }
 
 
-def test_every_behaviour_has_its_end() -> None:
-    assert set(ENDS) == set(BEHAVIOURS)
+def test_every_behavior_has_its_end() -> None:
+    assert set(ENDS) == set(BEHAVIORS)
 
 
-@pytest.mark.parametrize("behaviour", ENDS)
-def test_a_call_ends_in_a_text_or_a_reason(
-    behaviour: str, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize("behavior", ENDS)
+def test_a_call_ends_in_a_text_or_a_reason(behavior: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    status, text, words, finish, calls = ENDS[behaviour]
-    reply, server = one(behaviour)
+    status, text, words, finish, calls = ENDS[behavior]
+    reply, server = one(behavior)
     assert (reply.status, reply.text, reply.finish_reason) == (status, text, finish)
     assert words in (reply.error or "")
     assert (reply.error is None) == (status in (None, Status.TRUNCATED))
@@ -145,7 +143,7 @@ def test_a_call_ends_in_a_text_or_a_reason(
     assert reply.calls == calls
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
     assert KEY not in repr(reply) + caplog.text
-    assert reply.refusal == (behaviour in ("refusal", "filter", "filtered"))
+    assert reply.refusal == (behavior in ("refusal", "filter", "filtered"))
 
 
 @pytest.mark.long
@@ -155,21 +153,21 @@ def test_chaos_passes_and_every_call_ends_once() -> None:
     lasting = ["ok", "null", "too-long", "400", "401", "no-choices", "length"]
 
     def behave(text: str, call: int) -> str:
-        behaviour = text.split()[0]
-        return behaviour if behaviour in lasting or call <= 2 - (behaviour in paid) else "ok"
+        behavior = text.split()[0]
+        return behavior if behavior in lasting or call <= 2 - (behavior in paid) else "ok"
 
-    texts = [f"{behaviour} {n}" for n in range(3) for behaviour in passing + paid + lasting]
+    texts = [f"{behavior} {n}" for n in range(3) for behavior in passing + paid + lasting]
     with ChaosServer(behave, hang=12) as server:
         model = make(server, timeout=4, max_connections=16)
         made = replies(model, [asking(text) for text in texts])
     for text, reply in zip(texts, made, strict=True):
-        behaviour = text.split()[0]
+        behavior = text.split()[0]
         assert reply.calls == server.calls[text]
-        if behaviour in passing + paid:
+        if behavior in passing + paid:
             assert (reply.text, reply.error) == (f"answer to {text}", None), text
-            assert server.calls[text] == (2 if behaviour in paid else 3), text
+            assert server.calls[text] == (2 if behavior in paid else 3), text
         else:
-            assert (reply.status, reply.finish_reason) == (ENDS[behaviour][0], ENDS[behaviour][3])
+            assert (reply.status, reply.finish_reason) == (ENDS[behavior][0], ENDS[behavior][3])
             assert server.calls[text] == 1, text
 
 
@@ -219,7 +217,7 @@ def test_a_least_of_one_token_is_given_up_where_it_is_refused(
             return chaos.error(400, "Unrecognized request argument supplied: min_tokens", "invalid")
         return chaos.as_json(call.reply())
 
-    monkeypatch.setitem(BEHAVIOURS, "plain", plain)
+    monkeypatch.setitem(BEHAVIORS, "plain", plain)
     with ChaosServer(lambda text, call: "plain") as server:
         model = make(server, max_connections=1)
         made = replies(model, [asking(f"{n}", min_tokens=least) for n in range(3)])
@@ -260,7 +258,7 @@ def test_the_newer_name_of_the_token_limit_is_learned_once(
             return chaos.error(400, words, "unsupported_parameter")
         return chaos.as_json(call.reply())
 
-    monkeypatch.setitem(BEHAVIOURS, "picky", picky)
+    monkeypatch.setitem(BEHAVIORS, "picky", picky)
     with ChaosServer(lambda text, call: "picky") as server:
         model = make(server, max_connections=1)
         made = replies(model, [asking(f"{n}", max_tokens=7) for n in range(5)])
@@ -394,7 +392,7 @@ def test_a_key_that_is_repeated_stays_a_secret(key: str, monkeypatch: pytest.Mon
         )
 
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    monkeypatch.setitem(BEHAVIOURS, "tell", tell)
+    monkeypatch.setitem(BEHAVIORS, "tell", tell)
     asks = [f"{how} {form} {s}" for how in ("plain", "coded") for form in said for s in (200, 400)]
     with ChaosServer(lambda text, call: "tell") as server:
         found = replies(make(server), [asking(text) for text in asks])

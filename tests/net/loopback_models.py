@@ -14,7 +14,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub(ThreadingHTTPServer):
-    """Repositories are folders ORGANISATION/NAME under `root`, each at one commit."""
+    """Repositories are folders ORGANIZATION/NAME under `root`, each at one commit."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)

@@ -37,7 +37,7 @@ def answers() -> list[Row]:
     return [json.loads(line) for line in ANSWERS.read_text("utf-8").splitlines()]
 
 
-def _labelled(folder: Path) -> None:
+def _labeled(folder: Path) -> None:
     """The example answers with made-up labels: of one person, of three, and of grades."""
     rows = [row for row in answers() if row.get("contexts")]
     for number, row in enumerate(rows):
@@ -53,9 +53,9 @@ def _labelled(folder: Path) -> None:
             "grade": mark % 5 + 1,
         }
         row["meta"] = {**(row.get("meta") or {}), "half": "ab"[number % 2]}
-    write_rows(folder / "labelled.jsonl", rows)
+    write_rows(folder / "labeled.jsonl", rows)
     again = [{k: v for k, v in row.items() if k not in ("human", "id")} for row in rows]
-    write_rows(folder / "unlabelled.jsonl", again)
+    write_rows(folder / "unlabeled.jsonl", again)
     pairs = []
     for one, other in zip(rows[::2], rows[1::2], strict=False):
         pairs.append(
@@ -323,7 +323,7 @@ SCENES = (
             "judge calibrate answers.jsonl",
             "errors one",
             "errors answers.jsonl",
-            "list judgements",
+            "list judgments",
             "scor",
             "run faith --model fake:x",
             "run faitheval/orignal --model fake:x",
@@ -385,35 +385,35 @@ SCENES = (
     ),
     Scene(
         "validate",
-        _labelled,
+        _labeled,
         (
-            "validate labelled.jsonl --metrics k_precision,support,support_min --label faithful",
-            "validate labelled.jsonl --label faithful --out checked --quiet --metrics support,f1,recall",
-            "validate labelled.jsonl --label grade --ordinal --metrics f1,support --format json",
-            "validate labelled.jsonl --label grade --positive-above 2 --metrics f1,support",
-            "validate labelled.jsonl --label correct --metrics f1,recall,support --format json",
-            "validate labelled.jsonl --label faithful --threshold 0.6 --metrics support,k_precision",
-            "validate labelled.jsonl --label faithful --verdict at-least --threshold 0.5 --metrics f1",
+            "validate labeled.jsonl --metrics k_precision,support,support_min --label faithful",
+            "validate labeled.jsonl --label faithful --out checked --quiet --metrics support,f1,recall",
+            "validate labeled.jsonl --label grade --ordinal --metrics f1,support --format json",
+            "validate labeled.jsonl --label grade --positive-above 2 --metrics f1,support",
+            "validate labeled.jsonl --label correct --metrics f1,recall,support --format json",
+            "validate labeled.jsonl --label faithful --threshold 0.6 --metrics support,k_precision",
+            "validate labeled.jsonl --label faithful --verdict at-least --threshold 0.5 --metrics f1",
             "validate pairs.jsonl --pairs --metrics k_precision,support",
-            "score labelled.jsonl --metrics k_precision,support --out judged --quiet",
+            "score labeled.jsonl --metrics k_precision,support --out judged --quiet",
             "validate judged --label faithful --worst 3",
-            "judge calibrate labelled.jsonl --label faithful --judge lexical --out lexical.json",
-            "judge calibrate labelled.jsonl --label faithful --method platt --objective f1 --format json",
+            "judge calibrate labeled.jsonl --label faithful --judge lexical --out lexical.json",
+            "judge calibrate labeled.jsonl --label faithful --method platt --objective f1 --format json",
             "judge calibrate judged --label faithful --out second.json --quiet",
-            "score labelled.jsonl --metrics support --judge-calibration lexical.json --format json",
-            "errors labelled.jsonl --label correct",
-            "annotate export support unlabelled.jsonl --out tasks.jsonl --csv --sample 12",
+            "score labeled.jsonl --metrics support --judge-calibration lexical.json --format json",
+            "errors labeled.jsonl --label correct",
+            "annotate export support unlabeled.jsonl --out tasks.jsonl --csv --sample 12",
             'python [p.write_text(p.read_text().replace(\'"support":null\', \'"support":"fully"\')'
             ".replace('fully', 'not', 4)) for p in __import__('pathlib').Path('.').glob('tasks-*.jsonl')]",
             "annotate import tasks-1.jsonl tasks-2.jsonl --out labels.jsonl",
             "agreement tasks-1.jsonl tasks-2.jsonl --format json",
-            "validate unlabelled.jsonl --labels tasks-1.jsonl --labels tasks-2.jsonl --metrics support",
-            "python tg.validate('labelled.jsonl', label='faithful', metrics='support').to_json().decode()",
-            "python [(c.threshold, c.slope, c.intercept, c.auroc, c.notes) for c in [tg.calibrate('labelled.jsonl', "
+            "validate unlabeled.jsonl --labels tasks-1.jsonl --labels tasks-2.jsonl --metrics support",
+            "python tg.validate('labeled.jsonl', label='faithful', metrics='support').to_json().decode()",
+            "python [(c.threshold, c.slope, c.intercept, c.auroc, c.notes) for c in [tg.calibrate('labeled.jsonl', "
             "label='faithful', judge='lexical')]]",
-            "score labelled.jsonl --metrics support,k_precision --labels labelled.jsonl "
+            "score labeled.jsonl --metrics support,k_precision --labels labeled.jsonl "
             "--labels-drawn random --format json",
-            "score unlabelled.jsonl --metrics support --labels labels.jsonl --out few",
+            "score unlabeled.jsonl --metrics support --labels labels.jsonl --out few",
             "annotate plan judged --half-width 0.1 --out drawn.jsonl",
         ),
     ),

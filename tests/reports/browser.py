@@ -17,12 +17,12 @@ CONTRAST = """
   const canvas = Object.assign(document.createElement('canvas'), {width: 1, height: 1});
   const context = canvas.getContext('2d', {willReadFrequently: true});
   const known = new Map();
-  const rgb = (colour) => {
-    if (!known.has(colour)) known.set(colour, painted(colour));
-    return known.get(colour);
+  const rgb = (color) => {
+    if (!known.has(color)) known.set(color, painted(color));
+    return known.get(color);
   };
-  const painted = (colour) => {
-    context.clearRect(0, 0, 1, 1); context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
+  const painted = (color) => {
+    context.clearRect(0, 0, 1, 1); context.fillStyle = color; context.fillRect(0, 0, 1, 1);
     return [...context.getImageData(0, 0, 1, 1).data];
   };
   const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)

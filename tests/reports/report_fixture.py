@@ -194,7 +194,7 @@ def _scored(
     return {"id": name, "scores": scores, "status": status, "evidence": evidence}
 
 
-def summarise(items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def summarize(items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Summary entries, with a plain normal interval: enough to be drawn."""
     found = {}
     for metric in items[0]["scores"] if items else []:
@@ -235,9 +235,9 @@ def write_run(
         for record, item in pairs:
             value = record.model if field == "model" else (record.meta or {}).get(field)
             groups.setdefault(str(value), []).append(item)
-        by[field] = {value: summarise(group) for value, group in groups.items()}
+        by[field] = {value: summarize(group) for value, group in groups.items()}
     (folder / "summary.json").write_bytes(
-        encode({"n": len(items), "metrics": summarise(items), "by": by} | summary)
+        encode({"n": len(items), "metrics": summarize(items), "by": by} | summary)
     )
     manifest = {
         "trueground": "0.1.0",

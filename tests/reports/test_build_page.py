@@ -137,7 +137,7 @@ def test_the_card_is_markdown_whatever_the_texts_hold(folder: Path) -> None:
         "What judges and people said",
         "How it was made",
         "Known limits",
-        "Licence",
+        "License",
     ]
     fences = [token.content for token in tokens if token.type == "fence"]
     assert fences == ["trueground run faitheval/unanswerable --data dataset --model NAME\n"]
@@ -175,7 +175,7 @@ def test_a_judge_of_what_is_left_is_no_measure_of_the_judge(folder: Path) -> Non
 def test_what_people_said_stands_beside_the_judge(folder: Path) -> None:
     for file in ("report.html", "card.md"):
         text = text_of(folder / file)
-        assert "People have labelled 20 of 60 tasks" in text
+        assert "People have labeled 20 of 60 tasks" in text
         assert "no 1, yes 19" in text
         assert re.search(r"\d\d\.\d % of 20", text)
         assert "Cohen" in text

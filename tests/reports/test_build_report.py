@@ -48,7 +48,7 @@ def test_labels_stand_beside_the_numbers(folder: Path, tmp_path: Path) -> None:
             {
                 "kind": "validity",
                 "tasks": 60,
-                "labelled": 36,
+                "labeled": 36,
                 "annotators": {"3": 36},
                 "fields": [
                     {

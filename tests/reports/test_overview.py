@@ -31,7 +31,7 @@ def test_the_first_lines_say_how_grounded_the_answers_are(result: tg.Result) -> 
     assert "Of 64 answers 38 % are grounded. grounded 38 % 24 answers, 26 to 49 % " in words
     assert "not judged 5 % 3 answers, 0 to 12 % " in words
     assert (
-        "On 5 labelled sets with questions, as here, answers called not grounded were uns" in words
+        "On 5 labeled sets with questions, as here, answers called not grounded were uns" in words
     )
     assert words.endswith("page runs/x/report.html")
     assert all(cell_len(line) <= 80 for line in shown.splitlines())
@@ -52,7 +52,7 @@ def test_the_box_is_as_wide_for_any_numbers() -> None:
 def test_the_sets_are_those_most_like_the_answers() -> None:
     claims = [{"response": "It is old.", "contexts": ["c"], "question": " "}] * 3
     words = " ".join(repr(tg.score(claims, metrics="support")).split())
-    assert "On 9 labelled sets without questions, as here, answers called not grounded" in words
+    assert "On 9 labeled sets without questions, as here, answers called not grounded" in words
 
 
 def test_a_threshold_of_ones_own_is_named_where_nothing_was_measured() -> None:

@@ -503,8 +503,8 @@ def test_of_a_window_the_sentence_that_says_most_stands_out(
     marks = browser.find_elements("css selector", ".passages mark.active")
     assert " ".join(mark.text for mark in marks) == text
     assert words(browser, ".passages .nearest") == "The tower was finished in 1931, they say."
-    colours = [mark.value_of_css_property("background-color") for mark in marks]
-    assert len(set(colours)) == 2
+    colors = [mark.value_of_css_property("background-color") for mark in marks]
+    assert len(set(colors)) == 2
     browser.find_element("css selector", ".response mark").click()
 
 
@@ -652,13 +652,13 @@ def test_phone_has_no_sideways_scroll(opened: Chromium, width: int) -> None:
 
 
 def test_theme_turns(opened: Chromium) -> None:
-    colour = "return getComputedStyle(document.body).backgroundColor"
+    color = "return getComputedStyle(document.body).backgroundColor"
     button = opened.find_element("id", "theme")
     button.click()
-    light = run(opened, colour)
+    light = run(opened, color)
     button.click()
     assert button.text == "Theme: dark"
-    assert run(opened, colour) != light
+    assert run(opened, color) != light
 
 
 def test_breakdown_follows_the_chosen_metric(opened: Chromium) -> None:

@@ -241,7 +241,7 @@ def _mean(sets: list[dict[str, Any]], metric: str, measure: str) -> dict[str, An
 
 
 def with_people(raw: dict[str, Any]) -> dict[str, Any]:
-    """The same validation, its first set labelled by three annotators."""
+    """The same validation, its first set labeled by three annotators."""
     names = ("auroc", "cohen_kappa", "raw_agreement")
     each = [
         {

@@ -42,10 +42,10 @@ def covered(
     hits, widths = 0, []
     for _ in range(times):
         scores, y, groups = items(random, n, auroc, share, per_group)
-        labelled = np.zeros(n, np.bool_)
-        labelled[random.choice(n, labels, replace=False)] = True
-        draw = LabelSample.random(labelled, None if per_group == 1 else groups)
-        found = draw.correct_rate(scores, np.where(labelled, y, np.nan))
+        labeled = np.zeros(n, np.bool_)
+        labeled[random.choice(n, labels, replace=False)] = True
+        draw = LabelSample.random(labeled, None if per_group == 1 else groups)
+        found = draw.correct_rate(scores, np.where(labeled, y, np.nan))
         hits += found.ci[0] <= y.mean() <= found.ci[1]
         if found.method == "ppi":
             low, high = found.labels_ci
@@ -104,9 +104,9 @@ def test_a_judge_that_hardly_errs_is_not_taken_to_be_certain(errs: float) -> Non
     for _ in range(200):
         y = (random.random(1500) < 0.4).astype(np.float64)
         scores = np.where(random.random(1500) < errs, 1.0, y)  # it takes wrong ones for right
-        labelled = np.zeros(1500, np.bool_)
-        labelled[random.choice(1500, 100, replace=False)] = True
-        found = (LabelSample.random(labelled)).correct_rate(scores, np.where(labelled, y, np.nan))
+        labeled = np.zeros(1500, np.bool_)
+        labeled[random.choice(1500, 100, replace=False)] = True
+        found = (LabelSample.random(labeled)).correct_rate(scores, np.where(labeled, y, np.nan))
         assert found.ci[1] - found.ci[0] > 0.06
         hits += _covers(found.ci, float(y.mean()))
     assert hits / 200 >= 0.93
@@ -142,17 +142,17 @@ def test_a_weighted_draw_is_weighed_and_a_random_one_of_all_is_exact() -> None:
     for _ in range(300):
         scores, y, _groups = items(random, 900, 0.8, 0.5)
         strata = np.searchsorted([0.4, 0.6], scores)
-        labelled, probability = np.zeros(900, np.bool_), np.full(900, np.nan)
+        labeled, probability = np.zeros(900, np.bool_), np.full(900, np.nan)
         for k, count in enumerate((20, 60, 30)):
             own = np.flatnonzero(strata == k)
-            labelled[random.choice(own, count, replace=False)] = True
+            labeled[random.choice(own, count, replace=False)] = True
             probability[own] = count / len(own)
-        labels = np.where(labelled, y, np.nan)
-        found = LabelSample(labelled, probability, strata).correct_rate(scores, labels)
+        labels = np.where(labeled, y, np.nan)
+        found = LabelSample(labeled, probability, strata).correct_rate(scores, labels)
         hits += found.ci[0] <= y.mean() <= found.ci[1]
         # The same labels by their probabilities alone: wider, but no less right.
         plain += _covers(
-            LabelSample(labelled, probability).correct_rate(scores, labels).ci, y.mean()
+            LabelSample(labeled, probability).correct_rate(scores, labels).ci, y.mean()
         )
     assert 0.92 <= hits / 300 <= 0.985
     assert plain / 300 >= 0.92
@@ -173,10 +173,10 @@ def test_differences_of_two_systems_cover() -> None:
     for _ in range(300):
         a, y_a, _ = items(random, 600, 0.85, 0.5)
         b, y_b, _ = items(random, 600, 0.85, 0.6)
-        labelled = np.zeros(600, np.bool_)
-        labelled[random.choice(600, 150, replace=False)] = True
-        labels = np.where(labelled, y_b - y_a, np.nan)
-        found = (LabelSample.random(labelled)).correct_difference(b - a, labels)
+        labeled = np.zeros(600, np.bool_)
+        labeled[random.choice(600, 150, replace=False)] = True
+        labels = np.where(labeled, y_b - y_a, np.nan)
+        found = (LabelSample.random(labeled)).correct_difference(b - a, labels)
         hits += found.ci[0] <= 0.1 <= found.ci[1]
         narrower.append((found.ci[1] - found.ci[0]) / (found.labels_ci[1] - found.labels_ci[0]))
     assert 0.92 <= hits / 300 <= 0.985
@@ -186,7 +186,7 @@ def test_differences_of_two_systems_cover() -> None:
 def test_too_few_labels_are_refused() -> None:
     labels = np.full(100, np.nan)
     labels[:29] = 1.0
-    with pytest.raises(InputError, match=r"found 29 labelled items; expected at least 30.*plan"):
+    with pytest.raises(InputError, match=r"found 29 labeled items; expected at least 30.*plan"):
         (LabelSample.random(~np.isnan(labels))).correct_rate(np.zeros(100), labels)
     alike = np.where(np.arange(100) < 40, 0.0, np.nan)
     with pytest.raises(InputError, match="differ on 0 of 40"):
@@ -206,10 +206,10 @@ def test_a_slice_of_the_worst_is_noticed() -> None:
 def test_groups_widen_the_interval() -> None:
     random = np.random.Generator(np.random.SFC64(3))
     scores, y, groups = items(random, 1000, 0.7, 0.5, per_group=20)
-    labelled = np.isin(groups, random.choice(50, 10, replace=False))  # whole groups
-    labels = np.where(labelled, y, np.nan)
-    alone = (LabelSample.random(labelled)).correct_rate(scores, labels)
-    together = (LabelSample.random(labelled, groups)).correct_rate(scores, labels)
+    labeled = np.isin(groups, random.choice(50, 10, replace=False))  # whole groups
+    labels = np.where(labeled, y, np.nan)
+    alone = (LabelSample.random(labeled)).correct_rate(scores, labels)
+    together = (LabelSample.random(labeled, groups)).correct_rate(scores, labels)
     assert together.mean == pytest.approx(alone.mean)
     assert together.ci[1] - together.ci[0] > 1.5 * (alone.ci[1] - alone.ci[0])
 

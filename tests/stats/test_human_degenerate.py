@@ -94,7 +94,7 @@ def test_one_cluster_and_one_cluster_of_a_kind() -> None:
     check_whole(two)
     assert two.estimates["auroc"].ci is None
     assert "positive" in (two.estimates["auroc"].why or "")
-    assert "2 labelled groups" in (two.estimates["raw_agreement"].why or "")
+    assert "2 labeled groups" in (two.estimates["raw_agreement"].why or "")
 
 
 def test_what_does_not_vary_has_no_interval_of_no_width() -> None:

@@ -26,7 +26,7 @@ NEAR = {"rel": 1e-9, "abs": 1e-9}
 
 
 @st.composite
-def labelled(draw: st.DrawFn, kinds: int = 2) -> tuple[np.ndarray, np.ndarray]:
+def labeled(draw: st.DrawFn, kinds: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """Scores from 0 to 1, most with ties, and labels of at least two kinds."""
     n = draw(st.integers(4, 60))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -44,7 +44,7 @@ def value(found: Any, name: str) -> float:
     return float(one)
 
 
-@given(labelled())
+@given(labeled())
 def test_ranks_are_those_of_scipy_and_scikit_learn(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
     found = measure(scores, labels, resamples=0)
@@ -57,7 +57,7 @@ def test_ranks_are_those_of_scipy_and_scikit_learn(data: tuple[np.ndarray, np.nd
     assert value(found, "point_biserial") == pytest.approx(expected, **NEAR)
 
 
-@given(labelled())
+@given(labeled())
 def test_verdicts_are_those_of_the_libraries(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
     said, truth = (scores > 0.5).astype(int), labels.astype(int)
@@ -82,7 +82,7 @@ def test_verdicts_are_those_of_the_libraries(data: tuple[np.ndarray, np.ndarray]
         assert "threshold 0.5" in (found.estimates["matthews"].why or "")
 
 
-@given(labelled(), st.floats(-0.1, 1.1))
+@given(labeled(), st.floats(-0.1, 1.1))
 def test_agreement_is_that_of_the_two_raters(
     data: tuple[np.ndarray, np.ndarray], threshold: float
 ) -> None:
@@ -99,7 +99,7 @@ def test_agreement_is_that_of_the_two_raters(
         assert found[name].value == (expected if expected is None else pytest.approx(expected))
 
 
-@given(labelled())
+@given(labeled())
 def test_the_best_cut_is_the_best_there_is(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
     found = measure(scores, labels, resamples=0)
@@ -115,7 +115,7 @@ def test_the_best_cut_is_the_best_there_is(data: tuple[np.ndarray, np.ndarray]) 
     assert sum(found.confusion_best.values()) == len(scores)
 
 
-@given(labelled())
+@given(labeled())
 def test_calibration_and_its_curve(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
     found = measure(scores, labels, resamples=0)
@@ -139,7 +139,7 @@ def test_calibration_where_the_highest_score_is_common() -> None:
         assert found == pytest.approx(ScoredLabels(scores, labels).calibration_error(), **NEAR)
 
 
-@given(labelled())
+@given(labeled())
 def test_scores_by_label(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
     found = measure(scores, labels, resamples=0)
@@ -156,7 +156,7 @@ def test_scores_by_label(data: tuple[np.ndarray, np.ndarray]) -> None:
     assert sum(map(sum, found.histogram["counts"].values())) == len(scores)
 
 
-@given(labelled(kinds=5))
+@given(labeled(kinds=5))
 def test_ordinal_labels_stay_ordinal(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
     found = measure(scores, labels, ordinal=True, resamples=0)
@@ -176,7 +176,7 @@ def test_ordinal_labels_stay_ordinal(data: tuple[np.ndarray, np.ndarray]) -> Non
     assert alpha == (expected_alpha if expected_alpha is None else pytest.approx(expected_alpha))
 
 
-@given(labelled(kinds=40))
+@given(labeled(kinds=40))
 def test_many_grades(data: tuple[np.ndarray, np.ndarray]) -> None:
     """More labels than are listed one by one: the ranks stay exact."""
     scores, labels = data

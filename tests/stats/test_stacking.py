@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from trueground.stats.calibration import logistic
-from trueground.stats.monotone import LabelledClaims, LogisticModel
+from trueground.stats.monotone import LabeledClaims, LogisticModel
 
 
-def made(responses: int, claims: int, seed: int = 0) -> LabelledClaims:
+def made(responses: int, claims: int, seed: int = 0) -> LabeledClaims:
     """Two features: the first tells of support, the second of its opposite; labels by the mean."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(responses * claims, 2))
@@ -17,7 +17,7 @@ def made(responses: int, claims: int, seed: int = 0) -> LabelledClaims:
     truth = LogisticModel(np.array([2.0, -1.0]), 0.5)
     probability = logistic(x @ truth.weights + truth.intercept)
     labels = rng.random(responses) < np.bincount(of, probability) / claims
-    return LabelledClaims(x, of, labels.astype(float), np.full(responses, 1 / responses))
+    return LabeledClaims(x, of, labels.astype(float), np.full(responses, 1 / responses))
 
 
 def test_it_finds_the_weights_that_made_the_labels() -> None:

@@ -102,7 +102,7 @@ def test_correlation_is_pearsons_between_verdict_and_label() -> None:
     assert threshold == ScoredLabels(scores, truth).best_threshold("matthews")
 
 
-def test_the_threshold_is_midway_between_neighbours() -> None:
+def test_the_threshold_is_midway_between_neighbors() -> None:
     assert ScoredLabels(
         np.array([0.1, 0.2, 0.6, 0.9]), labels("0011")
     ).best_threshold() == pytest.approx(0.4)
@@ -136,7 +136,7 @@ def test_the_best_may_be_to_call_everything_positive() -> None:
     assert ScoredLabels(scores, truth).measures_at(threshold)["share_positive"] == 1
 
 
-def test_neighbouring_floating_point_numbers_are_told_apart() -> None:
+def test_neighboring_floating_point_numbers_are_told_apart() -> None:
     low = 0.5
     high = float(np.nextafter(low, 1))
     threshold = ScoredLabels(np.array([low, high]), labels("01")).best_threshold()

@@ -278,7 +278,7 @@ def test_graded_labels_and_labels_of_one_kind() -> None:
     found = calibrate(rows, Scripted(), positive_above=2, resamples=1).raw
     assert (found["positives"], found["positive_above"]) == (1, 2)
     judge = Scripted()
-    with pytest.raises(InputError, match=r"3 of 3 labelled .* 1 missing_field; expected"):
+    with pytest.raises(InputError, match=r"3 of 3 labeled .* 1 missing_field; expected"):
         calibrate([*rows, row(0.1, 1, contexts=[])], judge)
     assert judge.asked == []
 

@@ -84,7 +84,7 @@ def test_labels_of_the_other_run_are_told(tmp_path: Path, runs: list[Path]) -> N
         compare(runs, labels=each, labels_drawn="random", allow_mismatch=True)
 
 
-def test_when_all_are_labelled_the_difference_is_that_of_the_labels(
+def test_when_all_are_labeled_the_difference_is_that_of_the_labels(
     tmp_path: Path, runs: list[Path]
 ) -> None:
     each = [write(tmp_path / f"{run}.jsonl", lines(run, range(N))) for run in "ab"]

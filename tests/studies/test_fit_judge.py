@@ -48,7 +48,7 @@ def _judges(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(judges, name, factory)  # type: ignore[arg-type]
 
 
-def labelled(n: int, seed: int = 0, **more: Any) -> list[dict[str, Any]]:
+def labeled(n: int, seed: int = 0, **more: Any) -> list[dict[str, Any]]:
     """Supported where both numbers together are high: neither judge alone sees it."""
     draw = random.Random(seed)
     rows = []
@@ -72,7 +72,7 @@ def fitted(rows: Any, **options: Any) -> Any:
 
 
 def test_two_that_see_half_see_the_whole_together(tmp_path: Path) -> None:
-    found = fitted(labelled(300))
+    found = fitted(labeled(300))
     raw = found.raw
     assert found.refused is raw["needed"] is None
     assert raw["left_out"]["auroc"]["value"] > 0.95
@@ -92,7 +92,7 @@ def test_two_that_see_half_see_the_whole_together(tmp_path: Path) -> None:
 
 
 def test_a_judge_that_knows_nothing_does_no_harm() -> None:
-    rows = labelled(400)
+    rows = labeled(400)
     for row in rows:
         row["human"]["faithful"] = int(
             float(row["response"].split()[1]) > random.Random(row["id"]).random()
@@ -104,7 +104,7 @@ def test_a_judge_that_knows_nothing_does_no_harm() -> None:
 
 
 def test_few_labels_are_refused_with_how_many_it_would_take(tmp_path: Path) -> None:
-    rows = labelled(40, seed=3)
+    rows = labeled(40, seed=3)
     for row in rows:  # the second judge knows hardly more than the first
         first = row["response"].split()[1]
         row["response"] = (
@@ -120,7 +120,7 @@ def test_few_labels_are_refused_with_how_many_it_would_take(tmp_path: Path) -> N
 
 
 def test_the_number_of_labels_that_it_would_take() -> None:
-    rows = labelled(60, seed=1)
+    rows = labeled(60, seed=1)
     raw = fitted(rows, level=0.9999).raw
     if raw["needed"] is not None:
         assert raw["needed"] > 60
@@ -128,15 +128,15 @@ def test_the_number_of_labels_that_it_would_take() -> None:
 
 
 def test_labels_are_of_whole_answers() -> None:
-    rows = labelled(200)
-    for row, other in zip(rows, labelled(200, seed=9), strict=True):
+    rows = labeled(200)
+    for row, other in zip(rows, labeled(200, seed=9), strict=True):
         row["response"] += " " + other["response"]
     assert fitted(rows).raw["claims"] == 400
     assert fitted(rows).raw["n"] == 200
 
 
 def test_what_a_judge_cannot_score_is_counted_and_left_out() -> None:
-    rows = labelled(200)
+    rows = labeled(200)
     rows[3]["response"] = "Item -1 0.5."
     rows[4]["contexts"] = []
     raw = fitted(rows).raw
@@ -146,25 +146,25 @@ def test_what_a_judge_cannot_score_is_counted_and_left_out() -> None:
 
 def test_groups_stay_whole() -> None:
     with pytest.raises(InputError, match="one group"):
-        fitted(labelled(100, group="g"))
-    rows = [{**row, "group": f"g{i % 20}"} for i, row in enumerate(labelled(200))]
+        fitted(labeled(100, group="g"))
+    rows = [{**row, "group": f"g{i % 20}"} for i, row in enumerate(labeled(200))]
     assert fitted(rows).raw["groups"] == 20
 
 
 def test_what_cannot_be_fitted() -> None:
     with pytest.raises(InputError, match="rarer kind"):
-        fitted(labelled(12))
+        fitted(labeled(12))
     with pytest.raises(UsageError, match="named twice"):
-        tg.fit_judge(labelled(50), "one,one")
+        tg.fit_judge(labeled(50), "one,one")
     with pytest.raises(UsageError, match="Did you mean"):
-        tg.fit_judge(labelled(50), "one,lexicel")
+        tg.fit_judge(labeled(50), "one,lexicel")
 
 
 def test_an_encoder_and_the_lexical_judge_give_their_features(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="the hf extra is not installed")
     pytest.importorskip("transformers", reason="the hf extra is not installed")
     model = f"bi-encoder:{tiny.tiny_text_encoder(tmp_path / 'model')}"
-    rows = labelled(60)
+    rows = labeled(60)
     raw = tg.fit_judge(rows, ["lexical", model, "one"], resamples=100, cache=False).raw
     lexical, encoder, one = (list(judge["weights"]) for judge in raw["judges"])
     assert lexical == ["log_odds", *LexicalJudge.feature_names]
@@ -191,7 +191,7 @@ def test_as_a_user_types_it(tmp_path: Path) -> None:
 
 
 def test_only_a_stack_is_replaced(tmp_path: Path) -> None:
-    found = fitted(labelled(300))
+    found = fitted(labeled(300))
     path = tmp_path / "both.json"
     found.write(path)
     with pytest.raises(OutputError, match="exists"):

@@ -42,7 +42,7 @@ def number(id_: str) -> int:
 @pytest.mark.parametrize("sheet", [False, True])
 def test_from_a_plan_to_a_corrected_rate(tmp_path: Path, run: Path, sheet: bool) -> None:
     plan = plan_labels(run, tmp_path / "drawn.jsonl", half_width=0.05)
-    assert (plan.metric, plan.label, plan.basis) == ("support", "faithful", "labelled sets")
+    assert (plan.metric, plan.label, plan.basis) == ("support", "faithful", "labeled sets")
     assert plan.expected <= 0.05
     assert plan.labels <= plan.alone
     assert sum(one.answers for one in plan.strata) == N

@@ -168,7 +168,7 @@ def test_schemes_are_columns_of_their_own(tmp_path: Path) -> None:
     assert found["warnings"] == []
 
 
-def test_combined_score_is_a_third_of_each_task_for_the_best_of_each_organisation(
+def test_combined_score_is_a_third_of_each_task_for_the_best_of_each_organization(
     data: dict[str, Any],
 ) -> None:
     (combined,) = studies_of(data, "combined")
@@ -177,14 +177,14 @@ def test_combined_score_is_a_third_of_each_task_for_the_best_of_each_organisatio
     for row in data["rows"]:
         parts = [row["cells"][key]["mean"] for key in ids]
         expected[row["name"]] = sum(parts) / 3
-    organisations = {row["organisation"]: row for row in combined["rows"]}
-    assert set(organisations) == {"OpenAI", "Meta", "Google", None}
-    assert organisations["OpenAI"]["name"] == "gpt-4o"
-    assert organisations[None]["name"] == "our-own-model"
+    organizations = {row["organization"]: row for row in combined["rows"]}
+    assert set(organizations) == {"OpenAI", "Meta", "Google", None}
+    assert organizations["OpenAI"]["name"] == "gpt-4o"
+    assert organizations[None]["name"] == "our-own-model"
     for row in combined["rows"]:
         assert row["score"] == pytest.approx(expected[row["name"]])
     meta = [expected[name] for name in expected if "Llama" in name]
-    assert organisations["Meta"]["score"] == pytest.approx(max(meta))
+    assert organizations["Meta"]["score"] == pytest.approx(max(meta))
     scores = [row["score"] for row in combined["rows"]]
     assert scores == sorted(scores, reverse=True)
 
@@ -202,15 +202,15 @@ def test_combined_score_needs_all_three_tasks_as_the_paper_has_them(tmp_path: Pa
     assert studies_of(found, "combined") == []
 
 
-def test_an_own_models_table_gives_size_and_organisation(runs: Path, tmp_path: Path) -> None:
+def test_an_own_models_table_gives_size_and_organization(runs: Path, tmp_path: Path) -> None:
     table = tmp_path / "models.json"
-    known = {"name": "our-own-model", "family": "Own", "organisation": "Meta", "size": 13}
+    known = {"name": "our-own-model", "family": "Own", "organization": "Meta", "size": 13}
     table.write_text(json.dumps([known]))
     found = leaderboard_data([runs], models=table)
     facts = row_of(found, "our-own-model")["facts"]
-    assert (facts["size"], facts["family"], facts["organisation"]) == (13, "Own", "Meta")
+    assert (facts["size"], facts["family"], facts["organization"]) == (13, "Own", "Meta")
     (combined,) = studies_of(found, "combined")
-    best = {row["organisation"]: row["name"] for row in combined["rows"]}
+    best = {row["organization"]: row["name"] for row in combined["rows"]}
     assert best["Meta"] == "our-own-model"
     table.write_text("{")
     with pytest.raises(InputError, match="models table"):
@@ -424,7 +424,7 @@ def test_every_part_of_the_page_has_its_numbers(runs: Path, tmp_path: Path) -> N
     assert titles == [
         ("board", "Scores"),
         ("sizes", "Score and model size"),
-        ("combined", "Best model of each organisation"),
+        ("combined", "Best model of each organization"),
         ("changes", "Original and new context"),
         ("matches", "Strict and loose matching"),
         ("ranks", "Published ranks"),

@@ -389,7 +389,7 @@ def test_long_signatures_are_told_by_their_beginning() -> None:
     assert short_names([flat, flat + ",more"])[flat] == flat
 
 
-def test_retrievers_are_labelled_in_short(tmp_path: Path) -> None:
+def test_retrievers_are_labeled_in_short(tmp_path: Path) -> None:
     names = ("bm25:lucene,k1=0.9,b=0.4,words-1,bm25s-0.2.14", f"dense:hnsw,cosine,{'b' * 64}")
     for k, retriever in enumerate(names):
         for setting in ("retrieved", "irrelevant"):

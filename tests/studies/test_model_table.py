@@ -44,7 +44,7 @@ def test_the_sizes_are_those_of_table_3(name: str, size: float | None) -> None:
     info = find_model(name)
     assert info is not None
     assert info.size == size
-    assert info.organisation
+    assert info.organization
     assert info.family
     assert info.training in ("instruct", "chat")
     assert info.open is not None
@@ -84,7 +84,7 @@ def test_no_two_models_share_a_name() -> None:
 
 
 def test_users_add_and_replace_models(own_home: Path, tmp_path: Path) -> None:
-    own = {"name": "My-7B", "family": "My", "organisation": "Me", "size": 7, "aliases": ["mine"]}
+    own = {"name": "My-7B", "family": "My", "organization": "Me", "size": 7, "aliases": ["mine"]}
     (own_home / "models.json").write_text(json.dumps([own]))
     assert find_model("me/mine") == ModelInfo("My-7B", "My", "Me", size=7, aliases=("mine",))
     extra = tmp_path / "more.json"
@@ -102,7 +102,7 @@ def test_users_add_and_replace_models(own_home: Path, tmp_path: Path) -> None:
         ('[{"name": "x"}]', "missing required field `family`.*Expected a JSON list such as"),
         ('{"name": "x"}', "Expected `array`"),
         ("[", "more.json"),
-        ('[{"name": "x", "family": "y", "organisation": "z", "sise": 3}]', "unknown field `sise`"),
+        ('[{"name": "x", "family": "y", "organization": "z", "sise": 3}]', "unknown field `sise`"),
     ],
 )
 def test_a_table_that_is_none_is_named(text: str, message: str, tmp_path: Path) -> None:

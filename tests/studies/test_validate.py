@@ -124,7 +124,7 @@ def test_worst_disagreements_first_with_window_and_reasons() -> None:
     assert none["metrics"]["support"]["worst"] == []
 
 
-def test_only_labelled_records_are_scored_and_the_others_counted() -> None:
+def test_only_labeled_records_are_scored_and_the_others_counted() -> None:
     judge = tg.testing.FakeJudge()
     content = rows()
     content += [{"id": "x", "response": "Elm.", "contexts": [TEXT]}]
@@ -210,7 +210,7 @@ def test_several_sets_have_means_and_unlike_names(tmp_path: Path) -> None:
     text = validation_text(found.raw)
     assert "AUROC by set" in text
     assert text.startswith("Best by AUROC, mean over 2 sets: k_precision with 1.0000")
-    assert "11 records that people have labelled faithful, in 2 sets" in " ".join(text.split())
+    assert "11 records that people have labeled faithful, in 2 sets" in " ".join(text.split())
 
 
 def test_a_set_is_measured_alike_whatever_stands_beside_it(tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_sets_without_the_label_or_of_one_kind_are_told(tmp_path: Path) -> None:
     [
         ([{"response": "x"}], {}, InputError, "no record has a human label"),
         (rows(), {"label": "fluent"}, UsageError, "unknown label 'fluent'"),
-        (rows()[:3], {}, InputError, "3 of 3 labelled records are positive"),
+        (rows()[:3], {}, InputError, "3 of 3 labeled records are positive"),
         (rows(), {"metrics": "k_precison"}, UsageError, "unknown metric 'k_precison'"),
         (rows(), {"level": 1.0}, UsageError, "--level 1.0: expected a number between 0 and 1"),
         (rows(), {"threshold": 2.0}, UsageError, "--threshold 2.0: expected a number from 0 to 1"),
@@ -476,7 +476,7 @@ def test_a_plan_scores_what_score_scores() -> None:
     assert (plain.judge_signatures, plain.decomposer_signature) == ([], None)
 
 
-@pytest.mark.skipif(not HUMAN.is_dir(), reason="needs the human-labelled sets in shared/data")
+@pytest.mark.skipif(not HUMAN.is_dir(), reason="needs the human-labeled sets in shared/data")
 def test_real_sets() -> None:
     paths = [str(HUMAN / f"{name}.jsonl.gz") for name in ("true_q2", "evouna_tq")]
     found = validate(paths[:1], metrics="k_precision", **FAST)

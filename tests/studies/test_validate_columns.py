@@ -6,7 +6,7 @@ from pathlib import Path
 
 import trueground as tg
 
-LABELLED = """docs,output,ok,anna,ben
+LABELED = """docs,output,ok,anna,ben
 Ada wrote it.,Ada wrote it.,1,1,true
 Ada wrote it.,Ada wrote.,1,1,0
 Ada wrote it.,Cats fly.,0,0,false
@@ -24,7 +24,7 @@ TEXTS = {"contexts": "docs", "response": "output"}
 
 def test_a_column_of_labels(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text(LABELLED)
+    path.write_text(LABELED)
     mapping = TEXTS | {"human.faithful": "ok"}
     found = tg.validate(path, metrics="k_precision", mapping=mapping, resamples=50).raw
     [one] = found["sets"]
@@ -35,7 +35,7 @@ def test_a_column_of_labels(tmp_path: Path) -> None:
 
 def test_columns_of_annotators(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text(LABELLED)
+    path.write_text(LABELED)
     mapping = TEXTS | {"human.faithful:anna": "anna", "human.faithful:ben": "ben"}
     found = tg.validate(path, metrics="k_precision", mapping=mapping, resamples=50).raw
     [one] = found["sets"]

@@ -21,7 +21,7 @@ FAST: dict[str, Any] = {"resamples": 50, "metrics": "k_precision"}
 Rows = list[dict[str, Any]]
 
 
-def labelled(human: list[dict[str, float]]) -> Rows:
+def labeled(human: list[dict[str, float]]) -> Rows:
     return [
         {"id": str(i), "response": GOOD if i % 2 else BAD, "contexts": [TEXT], "human": one}
         for i, one in enumerate(human)
@@ -85,7 +85,7 @@ def test_several_sets_of_pairs_have_a_mean(tmp_path: Path) -> None:
 
 def test_annotators_who_share_no_record_are_told_of_in_words() -> None:
     human = [{f"faithful:{'ab'[i % 2]}": float(i // 2 % 2)} for i in range(12)]
-    found = validate(labelled(human), **FAST)
+    found = validate(labeled(human), **FAST)
     assert "no number, for no item has a label of one annotator" in validation_text(found.raw)
     page = words(validation_page(found.raw).to_html())
     assert "no number, for no item has a label of one annotator" in page
@@ -93,7 +93,7 @@ def test_annotators_who_share_no_record_are_told_of_in_words() -> None:
 
 
 def test_grades_on_one_side_of_the_limit_are_told_and_have_no_verdicts() -> None:
-    content = labelled([{"faithful": 1.0 + i % 5} for i in range(20)])
+    content = labeled([{"faithful": 1.0 + i % 5} for i in range(20)])
     found = validate(content, ordinal=True, **FAST)
     [note] = [note for note in found.notes if "--positive-above" in note]
     assert "labels run from 1 to 5, and all 20 are above --positive-above 0.5" in note
@@ -112,8 +112,8 @@ def test_grades_on_one_side_of_the_limit_are_told_and_have_no_verdicts() -> None
 
 
 def test_means_over_fewer_sets_are_marked(tmp_path: Path) -> None:
-    both = write(tmp_path / "both.jsonl", labelled([{"faithful": i % 2} for i in range(12)]))
-    same = write(tmp_path / "same.jsonl", labelled([{"faithful": 1} for _ in range(12)]))
+    both = write(tmp_path / "both.jsonl", labeled([{"faithful": i % 2} for i in range(12)]))
+    same = write(tmp_path / "same.jsonl", labeled([{"faithful": 1} for _ in range(12)]))
     found = validate([both, same], **FAST)
     text = validation_text(found.raw)
     means = found.raw["mean"]["k_precision"]
@@ -127,7 +127,7 @@ def test_means_over_fewer_sets_are_marked(tmp_path: Path) -> None:
 
 
 def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
-    content = labelled([{"faithful": i % 2} for i in range(12)])
+    content = labeled([{"faithful": i % 2} for i in range(12)])
 
     def stop(what: str, _done: int, _total: int | None) -> None:
         if what == "measure":
@@ -156,7 +156,7 @@ def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_name_of_another_kind_of_file_is_no_folder(tmp_path: Path) -> None:
-    content = labelled([{"faithful": i % 2} for i in range(12)])
+    content = labeled([{"faithful": i % 2} for i in range(12)])
     with pytest.raises(UsageError, match=r"\.csv is no kind of file that is written"):
         validate(content, out=tmp_path / "x.csv", **FAST)
     assert list(tmp_path.iterdir()) == []

@@ -66,7 +66,7 @@ def cited(text: str) -> list[tuple[str, str, str]]:
         ("[Q1, motto: half [open]", [("motto", "half [open")]),
         ("[Q1, reply: half] closed, a b: c]", [("reply", "half] closed"), ("a b", "c")]),
         ("[Q1, works: first: One]", [("works: first", "One")]),
-        # spelt otherwise than in the graph
+        # spelled otherwise than in the graph
         ("[Q1, date of birth: 1871-11-01]", [("date_of_birth", "1871-11-01")]),
         ("[Q1, alma_mater:  Hill\n School]", [("alma mater", "Hill School")]),
         # several values of one property

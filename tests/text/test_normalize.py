@@ -1,4 +1,4 @@
-"""The normalisers against their golden cases, and the byte engine against the plain rules."""
+"""The normalizers against their golden cases, and the byte engine against the plain rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from trueground.errors import UsageError
-from trueground.metrics.tokens import tokenise
+from trueground.metrics.tokens import tokenize
 from trueground.text.normalize import FAITHEVAL, SQUAD, Normalizer
 
 DATA = Path(__file__).parent.parent / "data"
@@ -56,7 +56,7 @@ def test_unknown_normalizer_names_the_known_ones() -> None:
 @example(["0 0\x00", "abcdefghi abcdefghi\x00", "\x00 \x00\x00"], ALL[0])
 @given(st.lists(TEXTS, max_size=8), st.sampled_from(ALL))
 def test_engine_gives_what_the_rule_gives(texts: list[str], normalizer: object) -> None:
-    tokens = tokenise(texts, normalizer)  # type: ignore[arg-type]
+    tokens = tokenize(texts, normalizer)  # type: ignore[arg-type]
     plain = [normalizer.rule(text) for text in texts]  # type: ignore[attr-defined]
     assert tokens.strings() == plain
     assert tokens.lengths.tolist() == [len(p.split(" ")) if p else 0 for p in plain]
@@ -69,7 +69,7 @@ def test_engine_gives_what_the_rule_gives(texts: list[str], normalizer: object) 
 
 @given(st.lists(TEXTS, min_size=1, max_size=6), st.data())
 def test_parts_and_rows_keep_their_texts(texts: list[str], data: st.DataObject) -> None:
-    tokens = tokenise(texts, SQUAD)
+    tokens = tokenize(texts, SQUAD)
     low = data.draw(st.integers(0, len(texts)))
     assert tokens.part(low, len(texts)).strings() == [SQUAD.rule(t) for t in texts[low:]]
 
@@ -77,7 +77,7 @@ def test_parts_and_rows_keep_their_texts(texts: list[str], data: st.DataObject) 
 def test_long_tokens_are_told_apart() -> None:
     """Words that share their first 8 or 16 bytes, and words longer than that."""
     words = ["abcdefgh", "abcdefghi", "abcdefghj", "x" * 16, "x" * 17, "x" * 18, "x" * 17 + "y"]
-    tokens = tokenise([" ".join(words * 2)], SQUAD)
+    tokens = tokenize([" ".join(words * 2)], SQUAD)
     ids = tokens.ids.tolist()
     assert len(set(ids)) == len(words)
     assert ids[: len(words)] == ids[len(words) :]

@@ -1,4 +1,4 @@
-"""Declining to answer: the labelled cases, and laws for any text."""
+"""Declining to answer: the labeled cases, and laws for any text."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from trueground.text.refusal import (
 from trueground.text.refusal_languages import find_languages
 
 CASES = Path(__file__).parents[1] / "data" / "abstention_cases.jsonl"
-LABELLED = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
+LABELED = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
 HELD = [
     json.loads(line)
     for line in CASES.with_name("abstention_held.jsonl").read_text("utf-8").splitlines()
@@ -61,8 +61,8 @@ MORE = """
 """
 
 
-@pytest.mark.parametrize("case", LABELLED, ids=lambda case: case["id"])
-def test_labelled_cases(case):
+@pytest.mark.parametrize("case", LABELED, ids=lambda case: case["id"])
+def test_labeled_cases(case):
     found = REFUSAL_RULES.find(case["response"], case.get("references") or ())
     assert (found is not None) is case["abstained"], found
 
@@ -98,7 +98,7 @@ def test_a_reference_that_says_the_same_makes_it_an_answer():
 
 def test_every_phrase_is_behind_a_cue():
     """The cheap first look must not hide what the patterns would find."""
-    declining = [case["response"] for case in LABELLED if case["abstained"]]
+    declining = [case["response"] for case in LABELED if case["abstained"]]
     declining += [line[2:] for line in MORE.strip().splitlines() if line.startswith("1")]
     for response in declining:
         lowered = response.lower().replace("’", "'")
@@ -143,7 +143,7 @@ def test_what_stands_beside_the_rates_is_what_was_measured():
     right = sum(f and c["abstained"] for f, c in zip(found, HELD, strict=True))
     assert {
         "rules": REFUSAL_RULES.name,
-        "labelled": len(HELD),
+        "labeled": len(HELD),
         "precision": round(right / sum(found), 3),
         "recall": round(right / sum(c["abstained"] for c in HELD), 3),
     } == REFUSAL_RULES.measured

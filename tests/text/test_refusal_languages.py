@@ -1,4 +1,4 @@
-"""Refusals in other languages: labelled cases, and how a rule file is read."""
+"""Refusals in other languages: labeled cases, and how a rule file is read."""
 
 import json
 from collections import Counter
@@ -18,19 +18,19 @@ from trueground.text.refusal_languages import (
 )
 
 CASES = Path(__file__).parents[1] / "data" / "abstention_languages.jsonl"
-LABELLED = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
-DEVELOPMENT = [case for case in LABELLED if case["split"] == "dev"]
-HELD = [case for case in LABELLED if case["split"] == "held"]
+LABELED = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
+DEVELOPMENT = [case for case in LABELED if case["split"] == "dev"]
+HELD = [case for case in LABELED if case["split"] == "held"]
 NAMES = [language.name for language in languages()]
 
 
 @pytest.mark.parametrize("case", DEVELOPMENT, ids=lambda case: case["id"])
-def test_find_refusal_labelled_case_agrees(case):
+def test_find_refusal_labeled_case_agrees(case):
     assert (REFUSAL_RULES.find(case["response"]) is not None) is case["abstained"]
 
 
-def test_labelled_cases_cover_each_language():
-    counts = Counter((case["lang"], case["abstained"]) for case in LABELLED)
+def test_labeled_cases_cover_each_language():
+    counts = Counter((case["lang"], case["abstained"]) for case in LABELED)
     assert len(NAMES) >= 17
     for name in NAMES:
         assert counts[name, True] >= 12, name

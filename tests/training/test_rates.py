@@ -1,4 +1,4 @@
-"""Corrected rates on labelled sets: the table, the figure, and coverage where the sets are."""
+"""Corrected rates on labeled sets: the table, the figure, and coverage where the sets are."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_set_is_measured_and_shown() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"the labelled sets are not at {DATA}")
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"the labeled sets are not at {DATA}")
 @pytest.mark.parametrize("name", [*folds("faithful"), *folds("correct")])
 def test_intervals_cover_the_rates_of_real_sets(name: str) -> None:
     label = "faithful" if name in folds("faithful") else "correct"

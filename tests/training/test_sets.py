@@ -1,4 +1,4 @@
-"""The table of human-labelled sets: who trains, who is a relative, what is read."""
+"""The table of human-labeled sets: who trains, who is a relative, what is read."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trueground.errors import InputError
 HUMAN = Path(__file__).parents[3] / "shared" / "data" / "human"
 
 
-def test_only_permissive_licences_train() -> None:
+def test_only_permissive_licenses_train() -> None:
     for name in sets.permissive():
-        assert sets.table()[name].licence.startswith(("MIT", "Apache-2.0", "ODC-BY")), name
+        assert sets.table()[name].license.startswith(("MIT", "Apache-2.0", "ODC-BY")), name
     assert sets.permissive("correct") == ("evouna_tq",)
 
 
@@ -65,7 +65,7 @@ def test_marks_ignore_case_punctuation_and_short_sentences() -> None:
     assert len(one) == 1
 
 
-@pytest.mark.skipif(not HUMAN.is_dir(), reason=f"the human-labelled sets are not in {HUMAN}")
+@pytest.mark.skipif(not HUMAN.is_dir(), reason=f"the human-labeled sets are not in {HUMAN}")
 def test_sets_that_share_texts_are_relatives() -> None:
     overlaps = sets.overlaps(HUMAN)
     assert overlaps["begin_v2", "faithdial_audit"].texts > 30

@@ -14,7 +14,7 @@ from training.trust.measuring import LeftOut, Settings
 
 from trueground.errors import InputError
 from trueground.judges.lexical.weights import NAMES, weights
-from trueground.judges.people import LabelledVerdicts
+from trueground.judges.people import LabeledVerdicts
 
 DOCS = Path(__file__).parents[2] / "docs"
 MARKERS = (
@@ -97,7 +97,7 @@ def test_the_page_is_made_whole_and_alike(data: Path, docs: Path, tmp_path: Path
     assert "9.999" not in (docs / "judge.md").read_text("utf-8")
     found = msgspec.json.decode(out.read_bytes())
     assert found["left_out"]["mean"]["auroc"]["sets"] == 14
-    verdicts = msgspec.json.decode(counts.read_bytes(), type=LabelledVerdicts)
+    verdicts = msgspec.json.decode(counts.read_bytes(), type=LabeledVerdicts)
     assert [one.name for one in verdicts.sets] == list(sets.folds("faithful"))
     assert 0 < verdicts.total.n <= 14 * 12
     assert command.main(given, docs, None, counts).read_text("utf-8") == text

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tests.chromium import Chromium, Element
 from tests.commands import PROGRAM
 from tests.reports.browser import BROWSER
-from tests.wings.labeling.web import labelling
+from tests.wings.labeling.web import labeling
 
 from trueground.wings.labeling.files import ShownTask, format_tasks
 from trueground.wings.labeling.kinds import AnnotationTask, get_kind
@@ -110,7 +110,7 @@ class Here(NamedTuple):
 @contextmanager
 def serving_here(project: Path, tasks: Path) -> Iterator[Here]:
     """Serve the tasks, one person for each."""
-    with labelling.serving(open_project(str(project), [tasks], overlap=1)) as served:
+    with labeling.serving(open_project(str(project), [tasks], overlap=1)) as served:
         url = f"{served.address.url}/"
         yield Here(url, f"{url}#token={People(served.opened.database).open_for_lead()}")
 

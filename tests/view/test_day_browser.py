@@ -1,4 +1,4 @@
-"""A whole day of labelling in real browsers: two people and a lead, from the links to the judge.
+"""A whole day of labeling in real browsers: two people and a lead, from the links to the judge.
 
 Two people label 30 answers of a run each, with keys alone, and differ on five; the lead decides,
 exports and calibrates. What the commands say of the exported files is what the pages showed.

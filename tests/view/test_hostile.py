@@ -18,7 +18,7 @@ import pytest
 from tests.marks import mostly_long
 from tests.reports.report_fixture import sample_run
 from tests.view.hostile import HostileClient, Plan, wait_until
-from tests.wings.labeling.web.labelling import Browser, write_records
+from tests.wings.labeling.web.labeling import Browser, write_records
 
 from trueground.view.server import LOOPBACK, Address
 

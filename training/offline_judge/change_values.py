@@ -32,7 +32,7 @@ def number_near(source: Source, claim: str, pool: Pool, rng: random.Random) -> C
 
 
 def number_digits(source: Source, claim: str, pool: Pool, rng: random.Random) -> Changed | None:
-    """Two neighbouring digits exchanged: 1,194 → 1,914."""
+    """Two neighboring digits exchanged: 1,194 → 1,914."""
     return _number(source, claim, rng, _exchanged)
 
 

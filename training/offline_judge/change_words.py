@@ -95,7 +95,7 @@ def _idiom(claim: str, place: re.Match[str]) -> bool:
 
 _TAKES_NO = re.compile(r"(?:^|, |\b(?:for|in|with|on|from|that|to|at|by) )$")
 _NOUN = (
-    r"(?!(?:the|of|these|those|this|his|her|its|their|our|my|year|other|whilst|while|along|about|"
+    r"(?!(?:the|of|these|those|this|his|her|its|their|our|my|year|other|while|while|along|about|"
     r"around|over|across|time|round|kinds|two|three|four)\b)[a-z]{4,}"
 )
 _MANY = r"(?:[a-z]+ )?[a-z]+(?<!s)s\b"

@@ -18,10 +18,10 @@ from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
 from trueground.judges.lexical.weights import FILE, NAMES, LexicalWeights
 from trueground.stats.arithmetic.arrays import logistic
-from trueground.stats.monotone import LabelledClaims
+from trueground.stats.monotone import LabeledClaims
 from trueground.stats.thresholds import ScoredLabels
 
-PENALTY = 0.03  # on the squares of the weights of standardised features
+PENALTY = 0.03  # on the squares of the weights of standardized features
 PERTURBED = 0.1  # weight of the perturbed claims beside the mean of the sets
 _HEAD = """\
 # The model of the judge `lexical`. The log-odds that a claim is supported are the intercept and the
@@ -63,12 +63,12 @@ def fit(rows: Sequence[Rows], perturbed: Rows) -> LexicalWeights:
 
 def join_sets(
     sets: Sequence[tuple[Floats, Rows]], perturbed: tuple[Floats, Rows], share: float = PERTURBED
-) -> LabelledClaims:
+) -> LabeledClaims:
     """The claims of all sets with these features: sets weigh alike, perturbed claims `share`."""
     parts = [*sets, perturbed]
     shares = [1 / len(sets)] * len(sets) + [share]
     starts = np.cumsum([0, *(len(one.n) for _, one in parts)])
-    return LabelledClaims(
+    return LabeledClaims(
         np.concatenate([x for x, _ in parts]),
         np.concatenate([one.of + at for (_, one), at in zip(parts, starts, strict=False)]),
         np.concatenate([one.labels for _, one in parts]),

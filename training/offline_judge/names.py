@@ -50,7 +50,7 @@ def _words(key: str) -> frozenset[str]:
 
 
 def names(text: str, unknown: bool = False) -> Iterator[Name]:
-    """Yield the names of known kinds, from left to right; with `unknown` all capitalised words that
+    """Yield the names of known kinds, from left to right; with `unknown` all capitalized words that
     do not merely open a sentence, those of no known kind as "other"."""
     for match in _RUN.finditer(text):
         start, end = match.span()

@@ -156,7 +156,7 @@ def _one(kind: str, source: Source, pool: Pool, rng: random.Random, known: set[s
 
 
 def _bases(kind: str, source: Source) -> tuple[str, ...]:
-    """Sentences of the text; and, where people's judgement adds no doubt, supported claims."""
+    """Sentences of the text; and, where people's judgment adds no doubt, supported claims."""
     if kind in ("copied", "joined", "other_sentence"):
         return source.sentences
     return tuple(dict.fromkeys(source.claims + source.sentences))
@@ -192,7 +192,7 @@ def refuse_tracked(path: Path) -> None:
 def main() -> None:
     """Make the claims from the permissive sets, write them and print the counts by kind."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the labelled sets")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the labeled sets")
     parser.add_argument("--out", type=Path, required=True, help="file to write, JSON lines")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--per-kind", type=int, default=PER_KIND)

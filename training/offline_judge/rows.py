@@ -59,7 +59,7 @@ class Rows(NamedTuple):
 
 
 def of_set(folder: Path, name: str) -> Rows:
-    """The responses of a labelled set that have claims, split as `score` splits them.
+    """The responses of a labeled set that have claims, split as `score` splits them.
 
     Each response weighs alike, and both labels together half as much as they stand and half as if
     they were equally frequent: the sets differ much in their share of supported answers.
@@ -72,7 +72,7 @@ def of_set(folder: Path, name: str) -> Rows:
 
 
 def split_set(folder: Path, name: str) -> tuple[list[Example], list[list[str]]]:
-    """The records of a labelled set, and the claims of each response, split as `score` splits."""
+    """The records of a labeled set, and the claims of each response, split as `score` splits."""
     examples = list(read(folder, name))
     parts = get_decomposer("rules").decompose([one.response for one in examples])
     return examples, [[c.text for c in p] if isinstance(p, list) else [] for p in parts]
@@ -102,7 +102,7 @@ def _rows(
     for source, own in zip(sources, claims, strict=True):
         number += bool(own)
         texts = tuple(text for text in source.contexts if text.strip())
-        if texts != last:  # claims about the same texts are neighbours
+        if texts != last:  # claims about the same texts are neighbors
             last, views = texts, {text: views.get(text) or TextView(text) for text in texts}
         context = ContextView([views[text] for text in texts])
         for claim in own:

@@ -1,4 +1,4 @@
-"""The human-labelled sets: which may train, which are relatives, and what they say.
+"""The human-labeled sets: which may train, which are relatives, and what they say.
 
 python -m training.offline_judge.sets --data DIR   counts the texts that two sets share
 """
@@ -28,18 +28,18 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _SHARE = 0.25
 
 
-class LabelledSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of sets.toml; `trains` says whether the licence permits to train on it."""
+class LabeledSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of sets.toml; `trains` says whether the license permits to train on it."""
 
     label: str
     unit: str
-    licence: str
+    license: str
     trains: bool
     relatives: tuple[str, ...]
 
 
 class Example(msgspec.Struct, frozen=True):
-    """One labelled record. `label` is 0.0 or 1.0; `group` joins records about the same text."""
+    """One labeled record. `label` is 0.0 or 1.0; `group` joins records about the same text."""
 
     set: str
     id: str
@@ -65,12 +65,12 @@ class Shared(msgspec.Struct, frozen=True):
 
 
 @cache
-def table() -> Mapping[str, LabelledSet]:
+def table() -> Mapping[str, LabeledSet]:
     """Return the sets by name, in the order of sets.toml.
 
     Raises InputError where a relative is unknown or stated on one side only.
     """
-    found = msgspec.convert(tomllib.loads(_TABLE.read_text("utf-8")), dict[str, LabelledSet])
+    found = msgspec.convert(tomllib.loads(_TABLE.read_text("utf-8")), dict[str, LabeledSet])
     for name, one in found.items():
         for other in one.relatives:
             if other not in found or name not in found[other].relatives:
@@ -109,7 +109,7 @@ def read(folder: Path, name: str) -> Iterator[Example]:
     path = folder / f"{name}.jsonl.gz"
     if not path.is_file():
         raise InputError(
-            f"{path}: not found; expected the human-labelled set {name!r}; give the folder of "
+            f"{path}: not found; expected the human-labeled set {name!r}; give the folder of "
             "the sets (data/human) with --data"
         )
     key = table()[name].label

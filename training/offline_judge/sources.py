@@ -48,7 +48,7 @@ class Source:
     @cached_property
     def runs(self) -> tuple[tuple[str, ...], ...]:
         """The sentences of each passage that are whole and no part of a page's furniture; a
-        passage is cut where a sentence is left out, so that neighbours are neighbours."""
+        passage is cut where a sentence is left out, so that neighbors are neighbors."""
         found: list[tuple[str, ...]] = []
         for passage in self.contexts:
             run: list[str] = []

@@ -35,7 +35,7 @@ from trueground.judges.stack import DEFAULT, StackFile, StackMember, log_odds
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import mean_of_sets
 from trueground.stats.human.measure import Measured
-from trueground.stats.monotone import LabelledClaims, LogisticModel
+from trueground.stats.monotone import LabeledClaims, LogisticModel
 from trueground.stats.thresholds import ScoredLabels
 from trueground.studies.calibration.stacking import fit as fit_weights
 from trueground.types import JudgeRequest
@@ -74,7 +74,7 @@ def encode(member: StackMember, claims: Sequence[tuple[str, tuple[str, ...]]]) -
 
 
 def read_set(data: Path, name: str, member: StackMember) -> ClaimFeatures:
-    """A labelled set."""
+    """A labeled set."""
     examples, claims = split_set(data, name)
     pairs = [(text, e.contexts) for e, own in zip(examples, claims, strict=True) for text in own]
     groups = [e.group for e, own in zip(examples, claims, strict=True) if own]
@@ -99,7 +99,7 @@ def fit_both(sets: Sequence[ClaimFeatures], perturbed: ClaimFeatures) -> Fits:
 def stack_support(found: LogisticModel, one: ClaimFeatures, weights: LexicalWeights) -> Floats:
     """The metric `support` of each response."""
     rows = one.rows
-    return found.support(LabelledClaims(one.features(weights), rows.of, rows.labels, rows.weights))
+    return found.support(LabeledClaims(one.features(weights), rows.of, rows.labels, rows.weights))
 
 
 def measure(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], seed: int) -> None:
@@ -148,7 +148,7 @@ def draw_labels(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], see
         for name, one in sets.items():
             weights = fits[name].lexical
             x = np.hstack([one.features(weights)[:, :1], one.rows.x, one.encoded])
-            rows = LabelledClaims(x, one.rows.of, one.rows.labels, one.rows.weights)
+            rows = LabeledClaims(x, one.rows.of, one.rows.labels, one.rows.weights)
             names = [["log_odds", *map(str, range(one.rows.x.shape[1]))], BiEncoder.COMPARED]
             alone, labels = support(weights, one.rows), rows.labels > 0
             for _ in range(_DRAWS):

@@ -1,1 +1,1 @@
-"""docs/trust.md: how metrics and the offline judge do on the human-labelled sets."""
+"""docs/trust.md: how metrics and the offline judge do on the human-labeled sets."""

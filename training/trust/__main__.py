@@ -47,7 +47,7 @@ def main(given: Settings, docs: Path, out: Path | None, verdicts: Path = FILE) -
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the labelled sets")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the labeled sets")
     parser.add_argument("--wordnet", type=Path, help="folder of WordNet's files, for METEOR")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--resamples", type=int, default=2_000)

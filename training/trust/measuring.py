@@ -1,4 +1,4 @@
-"""What the page tells: the labelled sets validated, and the judge on sets left out of its fit."""
+"""What the page tells: the labeled sets validated, and the judge on sets left out of its fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from training.offline_judge.rows import Rows, of_set
 from training.offline_judge.sets import Example, folds, read, table
 from trueground.claims.registry import get_decomposer
 from trueground.judges.lexical.weights import LexicalWeights
-from trueground.judges.people import LabelledVerdicts, SetCounts, VerdictCount
+from trueground.judges.people import LabeledVerdicts, SetCounts, VerdictCount
 from trueground.metrics.answer_verdicts import AnswerVerdict
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import MeasureEstimate, mean_of_sets, raw_estimates
@@ -97,7 +97,7 @@ class Found(msgspec.Struct):
     faithful: dict[str, Any]
     correct: dict[str, Any]
     left_out: LeftOut
-    verdicts: LabelledVerdicts
+    verdicts: LabeledVerdicts
 
 
 def measured(given: Settings, fits: Fits) -> Found:
@@ -228,14 +228,14 @@ def _pooled(
     return found.estimates["calibration_error"].raw()
 
 
-def count_verdicts(given: Settings, fits: Fits) -> LabelledVerdicts:
-    """Of each labelled set how many answers have a verdict, and how many of them people called
+def count_verdicts(given: Settings, fits: Fits) -> LabeledVerdicts:
+    """Of each labeled set how many answers have a verdict, and how many of them people called
     unsupported; by weights fitted without the set and its relatives.
     """
     found = tg.score([{"response": "Yes.", "contexts": ["No."]}], metrics="support")
     signature = str(found.summary.raw["verdicts"]["signature"])
     sets = [_count_set(given.data, name, fits.rows[name], fits.weights[name]) for name in fits.rows]
-    return LabelledVerdicts(signature, sets)
+    return LabeledVerdicts(signature, sets)
 
 
 def _count_set(folder: Path, name: str, rows: Rows, weights: LexicalWeights) -> SetCounts:

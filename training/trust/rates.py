@@ -1,4 +1,4 @@
-"""Rates that people would confirm, tried on the labelled sets: coverage, width, one figure.
+"""Rates that people would confirm, tried on the labeled sets: coverage, width, one figure.
 
 python -m training.trust.rates --data DIR   measures only them; writes docs/rates.svg and the table
 of docs/trust.md
@@ -224,7 +224,7 @@ def _corrected(x: str, y: float) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the labelled sets")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the labeled sets")
     parser.add_argument("--seed", type=int, default=0)
     arg = parser.parse_args()
     settings = Settings(arg.data, seed=arg.seed, workers=None)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from training.offline_judge.sets import LabelledSet
+from training.offline_judge.sets import LabeledSet
 from training.trust.measuring import LeftOut
-from trueground.judges.people import LabelledVerdicts, VerdictCount
+from trueground.judges.people import LabeledVerdicts, VerdictCount
 
 Raw = Mapping[str, Any]
 NONE = "–"
@@ -50,8 +50,8 @@ def number(found: Raw | None, digits: int = 2, ci: bool = True, plus: bool = Fal
     return f"{shown(found['value'])} [{shown(low_high[0])},{_KEPT}{shown(low_high[1])}]"
 
 
-def sets_table(raw: Raw, table: Mapping[str, LabelledSet]) -> str:
-    """What the sets are: unit, size, share of positives, licence, whether they train."""
+def sets_table(raw: Raw, table: Mapping[str, LabeledSet]) -> str:
+    """What the sets are: unit, size, share of positives, license, whether they train."""
     rows = []
     for one in raw["sets"]:
         about = table[one["name"]]
@@ -59,8 +59,8 @@ def sets_table(raw: Raw, table: Mapping[str, LabelledSet]) -> str:
         groups = f"{one['groups']:,}" if one["groups"] else NONE
         trains = "yes" if about.trains and about.label == "faithful" else "no"
         size = (f"{one['n']:,}", groups, f"{share:.0%}")
-        rows.append((f"`{one['name']}`", about.unit, about.licence, trains, *size))
-    head = ("set", "unit", "licence", "trains the judge", "records", "groups", "positive")
+        rows.append((f"`{one['name']}`", about.unit, about.license, trains, *size))
+    head = ("set", "unit", "license", "trains the judge", "records", "groups", "positive")
     return grid(head, rows, 4)
 
 
@@ -131,7 +131,7 @@ def verdicts(raw: Raw, left_out: LeftOut) -> str:
     return grid((*head, *(f"`{name}`: balanced" for name in _JUDGED)), rows)
 
 
-def people(found: LabelledVerdicts) -> str:
+def people(found: LabeledVerdicts) -> str:
     """For each set and verdict how many answers had it, and the share that people refused."""
     names = ("grounded", "partly", "not")
     rows = [

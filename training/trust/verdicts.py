@@ -12,10 +12,10 @@ import msgspec
 
 from training.trust import tables
 from training.trust.measuring import Settings, count_verdicts, fit_without_each
-from trueground.judges.people import FILE, LabelledVerdicts
+from trueground.judges.people import FILE, LabeledVerdicts
 
 
-def write_verdicts(found: LabelledVerdicts, path: Path = FILE) -> None:
+def write_verdicts(found: LabeledVerdicts, path: Path = FILE) -> None:
     """Write the counts, a line a set."""
     sets = ",\n".join(msgspec.json.encode(one).decode() for one in found.sets)
     signature = msgspec.json.encode(found.signature).decode()
@@ -24,7 +24,7 @@ def write_verdicts(found: LabelledVerdicts, path: Path = FILE) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the labelled sets")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the labeled sets")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     settings = Settings(given.data, seed=given.seed)

@@ -74,7 +74,7 @@ class Dataset:
     Attributes:
         name: The name by which users fetch the dataset.
         doc: What it holds, in one line.
-        licence: The licence as the publisher states it.
+        license: The license as the publisher states it.
         origin_note: Where the data come from, and what is known about the format there.
         files: The files of the dataset.
         hint: What to do with a copy that is laid out otherwise.
@@ -86,7 +86,7 @@ class Dataset:
 
     name: str
     doc: str
-    licence: str
+    license: str
     origin_note: str
     files: tuple[DataFile, ...]
     hint: str = ""

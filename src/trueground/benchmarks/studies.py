@@ -173,7 +173,7 @@ class Delta(Study):
 
 @dataclass(frozen=True, kw_only=True)
 class Mean(Study):
-    """The mean of one measure over all `places`; of each organisation the best model."""
+    """The mean of one measure over all `places`; of each organization the best model."""
 
 
 @dataclass(frozen=True)

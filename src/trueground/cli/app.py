@@ -124,7 +124,7 @@ def run(arguments: Sequence[str], name: str | None = None) -> int:
 def _run(arguments: Sequence[str], name: str | None) -> int:
     try:
         _check_meant(arguments)
-        # color: what looks like a colour in a text is not dropped before it is shown as what it is.
+        # color: what looks like a color in a text is not dropped before it is shown as what it is.
         code = app(args=list(arguments), prog_name=name, standalone_mode=False, color=True)
         sys.stdout.flush()
     except SystemExit as ended:

@@ -31,7 +31,7 @@ def fetch(
 
     dataset = get_dataset(name)
     if not screen.quiet:
-        typer.echo(f"{name}: {dataset.doc.rstrip('.')}. Licence: {dataset.licence}", err=True)
+        typer.echo(f"{name}: {dataset.doc.rstrip('.')}. License: {dataset.license}", err=True)
     with screen.progress(files=True) as progress:
         fetched = fetch_data(name, **options, progress=progress)
     if fetched.missing:

@@ -44,7 +44,7 @@ def _group() -> None:
     """Judges: calibrate one, or weigh several, by human labels."""
 
 
-Labelled = Annotated[
+Labeled = Annotated[
     list[str],
     typer.Argument(help="Records with `human` labels: JSONL, JSON, CSV or Parquet (.gz, .zst), -"),
 ]
@@ -53,7 +53,7 @@ Labelled = Annotated[
 @judge.command("calibrate")
 @takes(calibrate_judge, before={"label": ("judge",), "mapping": ("out", "overwrite")})
 def calibrate(
-    files: Labelled,
+    files: Labeled,
     *,
     judge: Annotated[str, typer.Option(help="NAME or NAME:MODEL(option=value).")] = "lexical",
     out: Annotated[
@@ -82,7 +82,7 @@ def calibrate(
 @judge.command("fit")
 @takes(fit_judge, before={"label": ("judges",), "mapping": ("out", "overwrite")})
 def fit(
-    files: Labelled,
+    files: Labeled,
     *,
     judges: Annotated[
         str, typer.Option(help="Judges to weigh, with commas between: NAME or NAME:MODEL(…).")

@@ -161,7 +161,7 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
     return {
         "name": dataset.name,
         "doc": dataset.doc,
-        "licence": dataset.licence,
+        "license": dataset.license,
         "fetched": dataset.is_fetched,
         "from_only": dataset.from_only,
     }

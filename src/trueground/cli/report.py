@@ -32,7 +32,7 @@ def report(
         bool, typer.Option("--with-published", help="Show a paper's models beside yours.")
     ] = False,
     models: Annotated[
-        Path | None, typer.Option(help="A file that adds models: family, size, organisation …")
+        Path | None, typer.Option(help="A file that adds models: family, size, organization …")
     ] = None,
     baseline: Annotated[
         str | None,

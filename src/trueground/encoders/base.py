@@ -2,7 +2,7 @@
 
 On a CPU a row's numbers depend, to the last bit, on its own tokens, the weights, the major and
 minor version of the library that computes, and the kind of machine (its processor, its system): not
-on neighbours in a batch, what was computed before, or the number of threads. Rows are computed in
+on neighbors in a batch, what was computed before, or the number of threads. Rows are computed in
 tiles of fixed shape, each tile by one thread (see `tiles`). On a GPU the same holds
 for one kind of GPU and one `batch_rows`, as far as the library's kernels repeat themselves.
 """

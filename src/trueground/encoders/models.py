@@ -1,6 +1,6 @@
 """The encoders: files, tokens, tiles, what runs them, and results that are computed once.
 
-Each is that of a folder, or of the name ORGANISATION/MODEL[@REVISION] on the Hub. Its files are
+Each is that of a folder, or of the name ORGANIZATION/MODEL[@REVISION] on the Hub. Its files are
 found and checked when it is made (UsageError, InputError, MissingExtraError); weights are loaded
 when a text is met that is not in the cache. What looks like a special token ("[SEP]", "</s>") is
 read as the text that it is, wherever a text is encoded.
@@ -44,7 +44,7 @@ from trueground.encoders.loading import (
     window_of,
 )
 from trueground.encoders.tiles import ROWS, STEP, Shape, TileRow, TokenTile, compute_in_tiles
-from trueground.encoders.tokens import Marked, Tokeniser
+from trueground.encoders.tokens import Marked, Tokenizer
 from trueground.errors import InputError, UsageError
 
 _GPU_ROWS = 64
@@ -72,10 +72,10 @@ class Encoder:
         self.checkpoint = checkpoint
         self.name = model
         self.window = window_of(model, checkpoint.folder, checkpoint.config, options.window)
-        self.tokeniser = Tokeniser(
+        self.tokenizer = Tokenizer(
             model, checkpoint.folder, self.window, kind in (ModelKind.PAIR, ModelKind.TOKENS)
         )
-        self.specials = self.tokeniser.specials
+        self.specials = self.tokenizer.specials
         place = "cpu" if options.dtype == "int8" else options.device
         device = (onnx_device if checkpoint.onnx else torch_device)(place)
         self._backend: Backend = (
@@ -108,7 +108,7 @@ class Encoder:
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without truncation and without those that the model adds."""
-        return self.tokeniser.lengths(texts)
+        return self.tokenizer.lengths(texts)
 
     def close(self) -> None:
         """Give memory back; asking again loads anew."""
@@ -197,7 +197,7 @@ class BiEncoder(Encoder):
         """Vectors of texts, shape (n, d). A text beyond the window is cut off at it."""
 
         def compute(places: list[int]) -> Floats:
-            return self._vectors(self.tokeniser.singles([texts[place] for place in places]))
+            return self._vectors(self.tokenizer.singles([texts[place] for place in places]))
 
         return self.store.rows([(text,) for text in texts], self.width, compute)
 
@@ -209,7 +209,7 @@ class BiEncoder(Encoder):
         """
 
         def compute(places: list[int]) -> Floats:
-            return self._vectors(self.tokeniser.turns([queries[place] for place in places]))
+            return self._vectors(self.tokenizer.turns([queries[place] for place in places]))
 
         return self.store.rows(queries, self.width, compute)
 
@@ -220,9 +220,9 @@ class BiEncoder(Encoder):
         They are not cached: a corpus has too many.
         """
         if self._paired:
-            return self._vectors(self.tokeniser.titled(passages))
+            return self._vectors(self.tokenizer.titled(passages))
         texts = [f"{title} {text}" if title else text for title, text in passages]
-        return self._vectors(self.tokeniser.singles(texts))
+        return self._vectors(self.tokenizer.singles(texts))
 
     def _vectors(self, rows: Sequence[TileRow]) -> Floats:
         """The vector of each row of tokens, shape (n, width)."""
@@ -257,7 +257,7 @@ class BiEncoder(Encoder):
 
     def _compare(self, pairs: Sequence[Pair]) -> Floats:
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        marked = self.tokeniser.marked(texts)
+        marked = self.tokenizer.marked(texts)
         states = self.states_of([one.row for one in marked], self.width)
         vectors = {
             text: self._vectors_of(own, one)
@@ -288,7 +288,7 @@ class CrossEncoder(Encoder):
         """
 
         def compute(places: list[int]) -> Floats:
-            rows = self.tokeniser.pairs([pairs[place] for place in places])
+            rows = self.tokenizer.pairs([pairs[place] for place in places])
             return self.compute(rows, len(self.labels), lambda logits, _tile: logits)
 
         return self.store.rows(pairs, len(self.labels), compute)
@@ -303,7 +303,7 @@ class TokenClassifier(Encoder):
 
     def ends(self, text: str) -> list[int]:
         """The character of the text before which each of its tokens ends."""
-        return self.tokeniser.ends(text)
+        return self.tokenizer.ends(text)
 
     def scores(self, pairs: Sequence[Pair]) -> list[Floats]:
         """Raw logits of the second text's tokens, shape (tokens, len(labels)) for each pair.
@@ -328,7 +328,7 @@ class TokenClassifier(Encoder):
         width = tokens * len(self.labels)
 
         def compute(places: list[int]) -> Floats:
-            marked = self.tokeniser.second_tokens([pairs[place] for place in places])
+            marked = self.tokenizer.second_tokens([pairs[place] for place in places])
             out = np.zeros((len(places), tokens, len(self.labels)), np.float32)
             states = self.states_of([row for row, _ in marked], len(self.labels))
             for own, logits, (_, second) in zip(out, states, marked, strict=True):
@@ -346,7 +346,7 @@ class FirstTokenModel(Encoder):
 
     def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
         """Tokens of each prompt, special ones included, without truncation."""
-        return self.tokeniser.prompt_lengths(prompts)
+        return self.tokenizer.prompt_lengths(prompts)
 
     def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats:
         """Raw logits of each word as the first token of the answer, shape (n, len(words)).
@@ -354,10 +354,10 @@ class FirstTokenModel(Encoder):
         UsageError for a word that is not one token. A prompt is cut off at the window.
         """
         # Also where all is cached: a word that is no token is a mistake in any case.
-        columns = self.tokeniser.words(words)
+        columns = self.tokenizer.words(words)
 
         def compute(places: list[int]) -> Floats:
-            rows = self.tokeniser.prompts([prompts[place] for place in places])
+            rows = self.tokenizer.prompts([prompts[place] for place in places])
             return self.compute(rows, len(columns), lambda logits, _tile: logits[:, columns])
 
         inputs = [
@@ -389,14 +389,14 @@ class LayerEncoder(Encoder):
             raise UsageError(f"layer {layer}; {model} has {most}, so expected 1 to {most}")
         self.signature += f"+layer{layer}"
         self._width = width_of(self.name, config)
-        self._lead = " " if self.tokeniser.by_bytes else ""
+        self._lead = " " if self.tokenizer.by_bytes else ""
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return super().lengths([self._lead + text for text in texts])
 
     def states(self, texts: Sequence[str]) -> list[TokenStates]:
         """The tokens of each text. A text beyond the window is cut off at it."""
-        marked = self.tokeniser.marked([self._lead + text for text in texts])
+        marked = self.tokenizer.marked([self._lead + text for text in texts])
         vectors = [normalize(own) for own in self.states_of([m.row for m in marked], self._width)]
         shift = len(self._lead)
         return [

@@ -35,7 +35,7 @@ class Marked(NamedTuple):
     ends: NDArray[np.int32]
 
 
-class Tokeniser:
+class Tokenizer:
     """A model's tokens: rows for it, and lengths. `window` as in `models.Encoder`."""
 
     def __init__(self, shown: str, folder: Path, window: int, pairs: bool) -> None:

@@ -28,13 +28,13 @@ RANDOM = "random"
 
 
 @dataclass
-class LabelledSlice:
+class LabeledSlice:
     """The labels of a source's records, in their order.
 
     `files` are where they stand, for the manifest. `labels` maps a label to values (records,), 1, 0
-    or NaN. `probability` (records,) is that of being labelled, NaN where none is told, `strata`
+    or NaN. `probability` (records,) is that of being labeled, NaN where none is told, `strata`
     (records,) numbers, None where none are told. `random` (records,) says whose labels were
-    drawn at random. `unknown` are labelled ids that are not there, or have another text by now
+    drawn at random. `unknown` are labeled ids that are not there, or have another text by now
     (`changed`), `notes` what the user should know.
     """
 
@@ -64,8 +64,8 @@ class LabelledSlice:
             paths: Label files.
             drawn: "random" if these answers were sampled at random, and the files don't say so.
             batches: The records.
-            source: As in `LabelFiles.labelled`.
-            runs: As in `LabelFiles.labelled`.
+            source: As in `LabelFiles.labeled`.
+            runs: As in `LabelFiles.labeled`.
             by_run: Whether the files have labels of several runs, so that each line must name one.
 
         Raises:
@@ -95,7 +95,7 @@ class LabelledSlice:
             for record in batch:
                 own = replace(record, human=None)  # its own were drawn who knows how
                 if record.id in known or f"{source}:{record.id}" in known:
-                    (own,) = files.labelled(own, source, runs)
+                    (own,) = files.labeled(own, source, runs)
                 for label in PREDICTED_LABELS:
                     found = LabelRule(label).read(own)
                     tied += found == LabelRule.TIED
@@ -151,26 +151,26 @@ class LabelledSlice:
         self, label: str, rows: NDArray[np.int64], clusters: NDArray[np.int64] | None
     ) -> tuple[LabelSample, list[str]]:
         """How the labels of these rows were drawn, and what is to know of it. InputError."""
-        labelled = ~np.isnan(self.labels[label][rows])
-        done = sum_counts(labelled)
-        LabelSample.check_enough(done, f"labelled answers with {label!r}")
+        labeled = ~np.isnan(self.labels[label][rows])
+        done = sum_counts(labeled)
+        LabelSample.check_enough(done, f"labeled answers with {label!r}")
         probability = self.probability[rows]
         notes: list[str] = []
-        if labelled.all() or self.random[rows][labelled].all():
-            return LabelSample.random(labelled, clusters), notes
-        if unknown := sum_counts(np.isnan(probability[labelled])):
+        if labeled.all() or self.random[rows][labeled].all():
+            return LabelSample.random(labeled, clusters), notes
+        if unknown := sum_counts(np.isnan(probability[labeled])):
             raise InputError(
                 f"{unknown:,} of {done:,} labels do not say how they were drawn, or with which "
                 "probability; a rate can be corrected by a random or a weighted draw only. If it "
                 "was random, pass --labels-drawn random; else draw with `trueground annotate plan "
                 'RUN`, or give each line its "probability"'
             )
-        stands_for = total(1 / probability[labelled])
+        stands_for = total(1 / probability[labeled])
         if stands_for < len(rows) / 2 and not self.unknown:
             drawn = max(done + 1, round(done * len(rows) / stands_for))
             raise InputError(
                 f"about {drawn - done:,} of the {drawn:,} or so answers that were drawn are not "
-                f"labelled yet: by their probabilities these {done:,} labels stand for about "
+                f"labeled yet: by their probabilities these {done:,} labels stand for about "
                 f"{stands_for:,.0f} of {len(rows):,} answers. Label the others, then give the "
                 "command again"
             )
@@ -183,12 +183,12 @@ class LabelledSlice:
         if abs(stands_for - len(rows)) > _FAR * len(rows):
             notes.append(
                 f"by their probabilities the labels stand for about {stands_for:,.0f} of "
-                f"{len(rows):,} answers: see whether all that were drawn are labelled"
+                f"{len(rows):,} answers: see whether all that were drawn are labeled"
             )
         strata = None if self.strata is None else self.strata[rows]
-        draw = LabelSample(labelled, probability, strata, clusters)
+        draw = LabelSample(labeled, probability, strata, clusters)
         if draw.equal:
-            return LabelSample.random(labelled, clusters), notes
+            return LabelSample.random(labeled, clusters), notes
         return draw, notes
 
 
@@ -197,16 +197,16 @@ def _note_unknown(ids: Sequence[str], changed: Collection[str]) -> list[str]:
     missing = [id_ for id_ in ids if id_ not in changed]
     noun = "id is" if len(missing) == 1 else "ids are"
     some = f"{', '.join(missing[:_SHOWN])}{', …' if len(missing) > _SHOWN else ''}"
-    told = f"{len(missing):,} labelled {noun} not among the answers ({some})"
+    told = f"{len(missing):,} labeled {noun} not among the answers ({some})"
     return [
         note for note in (told if missing else "", LabelFiles.describe_changed(changed)) if note
     ]
 
 
-def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[str, dict[str, Any]]:
+def correct_rates(plan: Plan, table: ItemTable, slice_: LabeledSlice) -> dict[str, dict[str, Any]]:
     """Metric → its entry in `corrected` of the summary, of those that predict a label.
 
-    Only what lies within 0…1 does. What is refused now, after the work, is told: some labelled
+    Only what lies within 0…1 does. What is refused now, after the work, is told: some labeled
     answers have no score.
     """
     found: dict[str, dict[str, Any]] = {}
@@ -230,7 +230,7 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
         if draw.is_shifted(own):
             notes = [
                 *notes,
-                "the judge's scores of the labelled answers differ from those of all: see whether "
+                "the judge's scores of the labeled answers differ from those of all: see whether "
                 "the labels were drawn as they say",
             ]
         found[key] = {
@@ -246,7 +246,7 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
             "judge_mean": mean(own),
             "method": corrected.method,
             "lambda": corrected.weight,
-            "drawn": "all" if draw.labelled.all() else "random" if draw.equal else "weighted",
+            "drawn": "all" if draw.labeled.all() else "random" if draw.equal else "weighted",
             "clusters": None if groups is None else len(np.unique(groups)),
             "notes": [*slice_.note_unknown(), *slice_.notes, *notes],
         }
@@ -255,8 +255,8 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
     return found
 
 
-def count_labelled(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[str, list[int]]:
-    """Verdict → [labelled answers, how many of them people called unsupported]; empty where no
+def count_labeled(plan: Plan, table: ItemTable, slice_: LabeledSlice) -> dict[str, list[int]]:
+    """Verdict → [labeled answers, how many of them people called unsupported]; empty where no
     answer has a verdict or a label "faithful".
     """
     faithful = slice_.labels.get("faithful")
@@ -272,7 +272,7 @@ def count_labelled(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[
     }
 
 
-def check_predicted(plan: Plan, slice_: LabelledSlice) -> LabelledSlice:
+def check_predicted(plan: Plan, slice_: LabeledSlice) -> LabeledSlice:
     """The same; InputError where no metric predicts any of the labels."""
     if slice_.labels.keys().isdisjoint(predicted_labels(plan.specs).values()):
         raise InputError(

@@ -32,7 +32,7 @@ from trueground.records import Columns, SplitContexts
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
     from trueground.evaluate.components import Components
-    from trueground.evaluate.corrected import LabelledSlice
+    from trueground.evaluate.corrected import LabeledSlice
     from trueground.evaluate.plan import Plan
     from trueground.judges import Judge, Rater
     from trueground.metrics import Spec
@@ -204,11 +204,11 @@ class ScoreRequest:
             with RecordSource.open(self.records, mapping=self.mapping, **reading) as source:
                 check = source.check(lambda done: report("check", done, None))
                 plan = _make_checked_plan(self, parts, check)
-                labelled = _read_labels(self, plan, source)
-                scoring = Scoring(plan, source, check, self.workers, report, labelled, write_page)
+                labeled = _read_labels(self, plan, source)
+                scoring = Scoring(plan, source, check, self.workers, report, labeled, write_page)
                 if self.out is None:
                     return scoring.in_memory()
-                labels = None if labelled is None else labelled.files
+                labels = None if labeled is None else labeled.files
                 identity = identify_score(
                     plan,
                     check,
@@ -271,12 +271,12 @@ def _make_checked_plan(request: ScoreRequest, parts: "Components", check: "Check
 
 def _read_labels(
     request: ScoreRequest, plan: "Plan", source: "RecordSource"
-) -> "LabelledSlice | None":
+) -> "LabeledSlice | None":
     """People's labels of some of the records; None if the request names none."""
     if not request.labels:
         return None
-    from trueground.evaluate.corrected import LabelledSlice, check_predicted
+    from trueground.evaluate.corrected import LabeledSlice, check_predicted
 
     runs = [] if request.out is None else [Path(request.out).name]
-    labels = LabelledSlice.read(request.labels, request.labels_drawn, source.batches(), runs=runs)
+    labels = LabeledSlice.read(request.labels, request.labels_drawn, source.batches(), runs=runs)
     return check_predicted(plan, labels)

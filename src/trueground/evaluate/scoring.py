@@ -17,7 +17,7 @@ from trueground.errors import RunInterrupted, user_messages
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.summary import summarise, summarise_repeats
+from trueground.evaluate.summary import summarize, summarize_repeats
 from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
 from trueground.files import OutputPath
@@ -35,7 +35,7 @@ from trueground.runs import (
 from trueground.types import PromptFile, Record
 
 if TYPE_CHECKING:
-    from trueground.evaluate.corrected import LabelledSlice
+    from trueground.evaluate.corrected import LabeledSlice
     from trueground.types import Usage
 
 
@@ -75,7 +75,7 @@ def cut_for_asking(batches: Iterator[list[Record]]) -> Iterator[list[Record]]:
 class Scoring:
     """One evaluation under way: what is computed, and from what.
 
-    `check` tells how many records there are, and which rows were left out. `labelled` are people's
+    `check` tells how many records there are, and which rows were left out. `labeled` are people's
     labels of some of them, by which rates are corrected. `write_page` adds the page of a run.
     """
 
@@ -84,7 +84,7 @@ class Scoring:
     check: Check
     workers: int | None = 1
     progress: Progress = do_nothing
-    labelled: LabelledSlice | None = None
+    labeled: LabeledSlice | None = None
     write_page: PageWriter | None = None
 
     def in_memory(self) -> Result:
@@ -98,7 +98,7 @@ class Scoring:
 
         with self._table() as table:
             lines = b"".join([scored.items for scored in self._scored(table, noted())])
-            summary, _ = summarise_table(self.plan, table, self.check, self.labelled)
+            summary, _ = summarize_table(self.plan, table, self.check, self.labeled)
             return Result(summary, None, lines, self.plan.note, texts)
 
     def to_folder(
@@ -154,8 +154,8 @@ class Scoring:
         """
         files = RunFiles(run.path)
         manifest.status = "running"
-        if self.labelled is not None:
-            manifest.labels = list(self.labelled.files)
+        if self.labeled is not None:
+            manifest.labels = list(self.labeled.files)
         files.write_manifest(manifest)
 
         def note_error(error: BaseException) -> None:
@@ -165,7 +165,7 @@ class Scoring:
         with self._table() as table:
             with run.noting_end(note_error):
                 self._score_into(run, table, kept)
-                summary, repeats = summarise_table(self.plan, table, self.check, self.labelled)
+                summary, repeats = summarize_table(self.plan, table, self.check, self.labeled)
                 if repeats is not None:
                     with OutputPath(files.repeats).replacing() as out:
                         out.writelines(repeats)
@@ -242,18 +242,18 @@ class KeptBatches:
         return msgspec.msgpack.encode((counts, encode_numbers(scored)))
 
 
-def summarise_table(
-    plan: Plan, table: ItemTable, check: Check, labelled: LabelledSlice | None = None
+def summarize_table(
+    plan: Plan, table: ItemTable, check: Check, labeled: LabeledSlice | None = None
 ) -> tuple[Summary, Iterator[bytes] | None]:
     """The summary, and the lines of repeats.jsonl where questions have several answers."""
-    summary = summarise(plan, table, check)
-    if labelled is not None:
-        from trueground.evaluate.corrected import correct_rates, count_labelled
+    summary = summarize(plan, table, check)
+    if labeled is not None:
+        from trueground.evaluate.corrected import correct_rates, count_labeled
 
-        summary.corrected_rates = correct_rates(plan, table, labelled)
+        summary.corrected_rates = correct_rates(plan, table, labeled)
         if summary.verdicts is not None:
-            summary.verdicts.labelled = count_labelled(plan, table, labelled) or None
-    if plan.repeats_of is None or not (found := summarise_repeats(plan, table)):
+            summary.verdicts.labeled = count_labeled(plan, table, labeled) or None
+    if plan.repeats_of is None or not (found := summarize_repeats(plan, table)):
         return summary, None
     summary.repeats, lines = found
     return summary, lines

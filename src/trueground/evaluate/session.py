@@ -157,21 +157,21 @@ class Session(AbstractContextManager["Session"]):
 
     def score(self) -> Result:
         """Score all answers and write items, summary and page. Raises WriteError."""
-        settings, outcome, labelled = self._settings, Outcome(), None
+        settings, outcome, labeled = self._settings, Outcome(), None
         source = AnsweredQuestions(self._questionnaire, self._log, self._model.name, outcome)
         if settings.labels:
-            from trueground.evaluate.corrected import LabelledSlice, check_predicted
+            from trueground.evaluate.corrected import LabeledSlice, check_predicted
 
             records = replace(source, outcome=Outcome()).batches()
             runs = [self._directory.path.name, self._model.name]
-            found = LabelledSlice.read(settings.labels, settings.labels_drawn, records, runs=runs)
-            labelled = check_predicted(self._plan, found)
+            found = LabeledSlice.read(settings.labels, settings.labels_drawn, records, runs=runs)
+            labeled = check_predicted(self._plan, found)
         scoring = Scoring(
             self._plan,
             source,
             self._check,
             progress=settings.progress,
-            labelled=labelled,
+            labeled=labeled,
             write_page=settings.write_page,
         )
         return scoring.to_run(

@@ -35,7 +35,7 @@ _ROWS = 65_536
 _LINES = 4_096  # of a piece of repeats.jsonl
 
 
-def summarise(plan: Plan, table: ItemTable, check: Check) -> Summary:
+def summarize(plan: Plan, table: ItemTable, check: Check) -> Summary:
     """Return the content of summary.json."""
     clusters = table.count_clusters()
     grouped = clusters < table.n
@@ -265,7 +265,7 @@ def _average_interval(plan: Plan, breakdown: _Breakdown, key: str) -> tuple[floa
     return _bootstrap_of(plan).interval(breakdown.totals[key] / scored)
 
 
-def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[bytes]] | None:
+def summarize_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[bytes]] | None:
     """The part of the summary on repeated answers, and the lines of repeats.jsonl.
 
     None where no question has a second answer. Numbers of whole runs, harmonic means of means and

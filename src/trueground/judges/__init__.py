@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trueground.judges.lexical.weights import weights as weights
     from trueground.judges.people import (
         FitFigures as FitFigures,
-        LabelledVerdicts as LabelledVerdicts,
+        LabeledVerdicts as LabeledVerdicts,
     )
     from trueground.judges.rating import Rater as Rater
     from trueground.judges.registry import get_judge as get_judge, judge as judge
@@ -34,7 +34,7 @@ __getattr__, __dir__ = load_lazily(
         "lexical.weights": ("weights",),
         "people": (
             "FitFigures",
-            "LabelledVerdicts",
+            "LabeledVerdicts",
         ),
         "rating": ("Rater",),
         "registry": (

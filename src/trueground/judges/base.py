@@ -30,7 +30,7 @@ MODELS = {
 }
 # Models that load here and may not be used commercially, by their model cards.
 _NON_COMMERCIAL = {"google/t5_11b_trueteacher_and_anli": "cc-by-nc-4.0"}
-_LICENCE = re.compile(r"^license:\s*(\S*\bnc\b\S*)", re.MULTILINE)
+_LICENSE = re.compile(r"^license:\s*(\S*\bnc\b\S*)", re.MULTILINE)
 
 
 class SupportsJudge(Protocol):
@@ -151,19 +151,19 @@ def lazy_factory(module: str, function: str, doc: str = "") -> Callable[..., Any
 
 
 @cache
-def warn_of_licence(model: str) -> None:
+def warn_of_license(model: str) -> None:
     """Say on standard error, once, that a model may not be used commercially.
 
     Known by its name, or by the model card in its folder.
     """
-    licence = _NON_COMMERCIAL.get(model)
+    terms = _NON_COMMERCIAL.get(model)
     card = Path(model).expanduser() / "README.md"
-    if licence is None and card.is_file():
-        found = _LICENCE.search(card.read_text("utf-8", "replace")[:4096])
-        licence = found and found[1]
-    if licence:
+    if terms is None and card.is_file():
+        found = _LICENSE.search(card.read_text("utf-8", "replace")[:4096])
+        terms = found and found[1]
+    if terms:
         import logging
 
         logging.getLogger(__name__).warning(
-            "note: the licence of %s is %s: no commercial use", model, licence
+            "note: the license of %s is %s: no commercial use", model, terms
         )

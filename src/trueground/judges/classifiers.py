@@ -2,7 +2,7 @@
 
 The labels of tokens are in LettuceDetect's form (Kovács and Recski 2025, arXiv 2502.17125): a
 context, inside the prompt that the model was trained with, and an answer are read as a pair, and
-each token of the answer is labelled supported or not. Here the answer is a claim, and each text is
+each token of the answer is labeled supported or not. Here the answer is a claim, and each text is
 read by itself.
 """
 
@@ -175,7 +175,7 @@ class TokenClassifierJudge(WindowedJudge):
         return ("not supported: " + ", ".join(named),) if named else ()
 
     def spans(self, claim: str, window: str) -> list[UnsupportedSpan]:
-        """Neighbouring tokens that each alone make the claim unsupported, of one kind.
+        """Neighboring tokens that each alone make the claim unsupported, of one kind.
 
         The kind is the likeliest of the other labels, and "" where there is only one.
         """

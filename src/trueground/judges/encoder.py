@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from trueground.components import ComponentSpec
 from trueground.encoders import BiEncoder, CrossEncoder, Encoder, EncoderOptions, FirstTokenModel
 from trueground.errors import UsageError
-from trueground.judges.base import MODELS, Judge, warn_of_licence
+from trueground.judges.base import MODELS, Judge, warn_of_license
 from trueground.judges.calibrated import sign, threshold_of
 from trueground.judges.people import FitFigures
 from trueground.judges.windows import RULE, Span, cut, heads
@@ -100,7 +100,7 @@ class WindowedJudge(OnEncoder, Judge):
         options: str = "",
     ) -> None:
         """`threshold` counts where none was given, and `options` change the score."""
-        warn_of_licence(given.model or MODELS.get(given.name, given.name))
+        warn_of_license(given.model or MODELS.get(given.name, given.name))
         self.name = given.name
         self.basis = "|".join(filter(None, (f"{self.name}-1", RULE, encoder.signature, options)))
         self.threshold, self._calibration = threshold_of(

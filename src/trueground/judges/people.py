@@ -1,6 +1,6 @@
-"""How far verdicts agree with people: on labelled sets, and on labels that a judge was fitted to.
+"""How far verdicts agree with people: on labeled sets, and on labels that a judge was fitted to.
 
-The counts of the labelled sets ship in lexical/data/verdicts.json; `training/trust/verdicts.py`
+The counts of the labeled sets ship in lexical/data/verdicts.json; `training/trust/verdicts.py`
 makes them. They hold for one signature: other judges, other ways to split answers into claims, were
 not measured so.
 """
@@ -33,7 +33,7 @@ class VerdictCount(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SetCounts(msgspec.Struct, frozen=True):
-    """One labelled set; `unit` is what people labelled: response, sentence or claim. `verdicts` has
+    """One labeled set; `unit` is what people labeled: response, sentence or claim. `verdicts` has
     the counts of grounded, partly and not.
     """
 
@@ -47,15 +47,15 @@ class SetCounts(msgspec.Struct, frozen=True):
         return _sum(self.verdicts.values())
 
 
-class LabelledVerdicts(msgspec.Struct, frozen=True):
+class LabeledVerdicts(msgspec.Struct, frozen=True):
     """What was measured for the verdicts of this signature, set by set."""
 
     signature: str
     sets: list[SetCounts]
-    kind: str = "labelled sets"
+    kind: str = "labeled sets"
 
     @classmethod
-    def of(cls, signature: str) -> LabelledVerdicts | None:
+    def of(cls, signature: str) -> LabeledVerdicts | None:
         """Return what was measured for verdicts with this signature.
 
         summary.json has it under `verdicts`. None: it was not measured for this judge.
@@ -63,7 +63,7 @@ class LabelledVerdicts(msgspec.Struct, frozen=True):
         found = _measured()
         return found if found.signature == signature else None
 
-    def like(self, questions: int | None, n: int) -> LabelledVerdicts:
+    def like(self, questions: int | None, n: int) -> LabeledVerdicts:
         """Only the sets that are most like a run of `n` answers, `questions` of which answer one:
         those with questions where more than half do, else those without. All, where nobody knows.
         """
@@ -71,8 +71,8 @@ class LabelledVerdicts(msgspec.Struct, frozen=True):
             return self
         has = 2 * questions > n
         own = [one for one in self.sets if (one.name in _WITH_QUESTION) is has]
-        kind = f"labelled sets {'with' if has else 'without'} questions, as here"
-        return LabelledVerdicts(self.signature, own, kind) if own else self
+        kind = f"labeled sets {'with' if has else 'without'} questions, as here"
+        return LabeledVerdicts(self.signature, own, kind) if own else self
 
     def pooled(self, verdict: str) -> VerdictCount:
         """The answers of all sets with this verdict: large sets weigh more."""
@@ -117,8 +117,8 @@ def _sum(counts: Iterable[VerdictCount]) -> VerdictCount:
 
 
 @cache
-def _measured() -> LabelledVerdicts:
-    return msgspec.json.decode(FILE.read_bytes(), type=LabelledVerdicts)
+def _measured() -> LabeledVerdicts:
+    return msgspec.json.decode(FILE.read_bytes(), type=LabeledVerdicts)
 
 
 class FitFigures(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -158,7 +158,7 @@ class FitFigures(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.sets and self.auroc and self.range:
             low, high = self.range
             return (
-                f"On {self.sets} labelled sets, each left out of its fit in turn, this judge tells "
+                f"On {self.sets} labeled sets, each left out of its fit in turn, this judge tells "
                 f"supported from unsupported answers with an AUROC of {self.auroc:.2f} on average "
                 f"({low:.2f} to {high:.2f}; 0.5 is guessing): docs/judges.md."
             )

@@ -157,7 +157,7 @@ class StackMember:
 
 
 class LexicalMember(StackMember):
-    """The lexical judge: its probability, and what its own model looks at, turned to its favour."""
+    """The lexical judge: its probability, and what its own model looks at, turned to its favor."""
 
     def __init__(self, judge: LexicalJudge, label: str) -> None:
         super().__init__(judge, label)

@@ -102,7 +102,7 @@ class LabelFiles:
         labels, them = ("label is", "it") if len(ids) == 1 else ("labels are", "them")
         return (
             f"{len(ids):,} {labels} of another text than the answer has now, {next(iter(ids))!r} "
-            f"the first: export and label {them} again, or give the answers as they were labelled"
+            f"the first: export and label {them} again, or give the answers as they were labeled"
         )
 
     @property
@@ -124,7 +124,7 @@ class LabelFiles:
         """The first id whose label names neither what was shown nor the run of the answer."""
         return next((id_ for id_, run in self._by_id if not run), None)
 
-    def labelled(self, record: Record, source: int, runs: Sequence[str] = ()) -> Iterator[Record]:
+    def labeled(self, record: Record, source: int, runs: Sequence[str] = ()) -> Iterator[Record]:
         """Yield a record of the source of that number (from 1) with its labels in `human`.
 
         A line that names a run counts if the run is in `runs`, the names of the source. If labels

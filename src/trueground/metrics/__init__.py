@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         metric as metric,
         register_metrics as register_metrics,
     )
-    from trueground.metrics.tokens import tokenise as tokenise
+    from trueground.metrics.tokens import tokenize as tokenize
 _load_exported, _ = load_lazily(
     __name__,
     {
@@ -60,7 +60,7 @@ _load_exported, _ = load_lazily(
             "metric",
             "register_metrics",
         ),
-        "tokens": ("tokenise",),
+        "tokens": ("tokenize",),
     },
 )
 # End of the generated part.

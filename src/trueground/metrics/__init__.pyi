@@ -39,7 +39,7 @@ from trueground.metrics.signatures import (
     Triples,
     Verdicts,
 )
-from trueground.metrics.tokens import tokenise as tokenise
+from trueground.metrics.tokens import tokenize as tokenize
 
 def __getattr__(name: str) -> Callable[..., Floats]: ...  # metrics of other packages
 def __dir__() -> list[str]: ...
@@ -221,7 +221,7 @@ def exact_match(
     normalizer: Literal["squad", "faitheval", "unicode-1"] = "squad",
     lang: str = "en",
 ) -> Floats:
-    """1 if the normalised response equals a normalised reference."""
+    """1 if the normalized response equals a normalized reference."""
 
 def f1(
     responses: Responses,
@@ -631,7 +631,7 @@ def rouge_1(responses: Responses, *, references: References) -> Floats:
     """ROUGE F-measure over words."""
 
 def rouge_2(responses: Responses, *, references: References) -> Floats:
-    """ROUGE F-measure over pairs of neighbouring words."""
+    """ROUGE F-measure over pairs of neighboring words."""
 
 def rouge_l(responses: Responses, *, references: References) -> Floats:
     """ROUGE F-measure over the longest common subsequence of words."""

@@ -84,14 +84,14 @@ def _phrase_match(name: str, phrases: str, words: bool, doc: str) -> Metric:
     )
 
 
-def find_phrase(normalised: str, phrases: Iterable[str], words: bool) -> str | None:
-    """The first of `phrases` that occurs in the normalised text, or None.
+def find_phrase(normalized: str, phrases: Iterable[str], words: bool) -> str | None:
+    """The first of `phrases` that occurs in the normalized text, or None.
 
-    Both sides are already normalised, with single spaces. With `words` a phrase must begin and end
+    Both sides are already normalized, with single spaces. With `words` a phrase must begin and end
     at word boundaries; without, any substring will do (the paper's rule: "not" is in "another").
     """
     for phrase in phrases:
-        if contains_words(normalised, phrase) if words else phrase in normalised:
+        if contains_words(normalized, phrase) if words else phrase in normalized:
             return phrase
     return None
 

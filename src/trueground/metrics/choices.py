@@ -1,6 +1,6 @@
 """Which option of a multiple-choice question does a response name, and which part of it answers?
 
-Labels are looked for in the raw text, option texts in the normalised text (FaithEval accuracy).
+Labels are looked for in the raw text, option texts in the normalized text (FaithEval accuracy).
 No pattern looks at a character more than a few times, however long the white space in a response.
 """
 
@@ -13,7 +13,7 @@ from functools import lru_cache
 from trueground.text import contains_words
 from trueground.types import Choice
 
-Normalise = Callable[[str], str]
+Normalize = Callable[[str], str]
 
 _IS = r"(?:is|are|would\s++be|must\s++be|should\s++be|has\s++to\s++be)"
 _ASKED = r"(?:[ \t]++to[ \t]++(?:this|the|that)[ \t]++question)?"
@@ -81,7 +81,7 @@ def answer_part(response: str) -> str:
     return _line(text, 0) if marked is None else marked
 
 
-def chosen_label(response: str, choices: Sequence[Choice], normalise: Normalise) -> str | None:
+def chosen_label(response: str, choices: Sequence[Choice], normalize: Normalize) -> str | None:
     """The label of the one option that the answer of the response names; None for none or several.
 
     The answer is what a mark of a final answer has behind it ("Answer: B", "the answer is B"; a
@@ -92,7 +92,7 @@ def chosen_label(response: str, choices: Sequence[Choice], normalise: Normalise)
     wrong", "rather than A") is not named. Option texts count on word boundaries, longest first, so
     that a text inside a longer one is not named with it. Without labels only texts can be named.
     """
-    options = _Options(choices, normalise, response)
+    options = _Options(choices, normalize, response)
     for part, decides in _answers(options.response, options):
         answered = options.answered(part)
         if answered or decides:
@@ -100,14 +100,14 @@ def chosen_label(response: str, choices: Sequence[Choice], normalise: Normalise)
     return None
 
 
-def mentioned_labels(response: str, choices: Sequence[Choice], normalise: Normalise) -> set[str]:
+def mentioned_labels(response: str, choices: Sequence[Choice], normalize: Normalize) -> set[str]:
     """The labels of all options that the response names anywhere."""
-    options = _Options(choices, normalise, response)
+    options = _Options(choices, normalize, response)
     return {choices[place].label for place in options.named(options.response)}
 
 
 def right_labels(
-    references: Sequence[str], choices: Sequence[Choice], normalise: Normalise
+    references: Sequence[str], choices: Sequence[Choice], normalize: Normalize
 ) -> set[str]:
     """The labels that `references` give: each is an option's text, its label, or names one option.
 
@@ -115,9 +115,9 @@ def right_labels(
     """
     right: set[str] = set()
     for reference in references:
-        text = normalise(reference)
-        same = {choice.label for choice in choices if text and normalise(choice.text) == text}
-        label = chosen_label(reference, choices, normalise)
+        text = normalize(reference)
+        same = {choice.label for choice in choices if text and normalize(choice.text) == text}
+        label = chosen_label(reference, choices, normalize)
         right |= same or ({label} if label is not None else set())
     return right
 
@@ -125,13 +125,13 @@ def right_labels(
 class _Options:
     """The options of a question, as they are looked for in the parts of one response."""
 
-    def __init__(self, choices: Sequence[Choice], normalise: Normalise, response: str) -> None:
+    def __init__(self, choices: Sequence[Choice], normalize: Normalize, response: str) -> None:
         self.response = _plain(response)
-        self._normalise = normalise
+        self._normalize = normalize
         self._labels = tuple(choice.label.strip() for choice in choices)
         self._raw = tuple(choice.text.strip().lower() for choice in choices)
-        normalised = ((normalise(choice.text), place) for place, choice in enumerate(choices))
-        self._texts = sorted((pair for pair in normalised if pair[0]), key=lambda t: -len(t[0]))
+        normalized = ((normalize(choice.text), place) for place, choice in enumerate(choices))
+        self._texts = sorted((pair for pair in normalized if pair[0]), key=lambda t: -len(t[0]))
         self._places = {label.lower(): place for place, label in enumerate(self._labels)}
         self._alone, self._marked, self._held, self._other = _patterns(self._labels)
         self._denied = _denied_pattern(self._labels, self._raw)
@@ -150,7 +150,7 @@ class _Options:
     def named(self, part: str) -> set[int]:
         """The places of the options that a part of the response names by label or text."""
         places = self._by_label(part)
-        left = self._normalise(part)
+        left = self._normalize(part)
         for text, place in self._texts:
             if contains_words(left, text):
                 places.add(place)
@@ -174,10 +174,10 @@ class _Options:
     def repeated(self, text: str) -> bool:
         """Whether the first two lines are the first two options, as the question lists them."""
         pairs = zip(self._labels[:2], self._raw, strict=False)
-        listed = [self._normalise(f"{label} {own}") for label, own in pairs]
+        listed = [self._normalize(f"{label} {own}") for label, own in pairs]
         lines = text.split("\n", 2)[:2]
         longest = 2 * self._longest + 9
-        return listed == [self._normalise(line) for line in lines if len(line) < longest]
+        return listed == [self._normalize(line) for line in lines if len(line) < longest]
 
     def _by_label(self, part: str) -> set[int]:
         whole = self._alone.fullmatch(part)

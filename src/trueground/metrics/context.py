@@ -17,7 +17,7 @@ import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.batch import Batch, Floats, Mask, Options
-from trueground.metrics.tokens import Ids, Overlap, Tokens, tokenise
+from trueground.metrics.tokens import Ids, Overlap, Tokens, tokenize
 from trueground.text import REFUSAL_RULES, Normalizer, fact_key
 from trueground.types import (
     Claim,
@@ -36,10 +36,10 @@ T = TypeVar("T")
 Claims = list[Claim] | Failure
 
 # Characters of texts that the claims of one item are compared with, summed over the claims: 500
-# claims with a context of 1 MB. The labelled answers of docs/trust.md need at most 200,000.
+# claims with a context of 1 MB. The labeled answers of docs/trust.md need at most 200,000.
 MAX_CHARACTERS_COMPARED = 500_000_000
 # The same counted in texts, of which a model reads each beside each claim: 1,000 claims with 1,000
-# passages. The labelled answers need at most 1,000.
+# passages. The labeled answers need at most 1,000.
 MAX_TEXTS_COMPARED = 1_000_000
 
 ABSTENTION_PASSAGE = "I don't know."
@@ -231,7 +231,7 @@ class Results:
 
 
 class Bundle(NamedTuple):
-    """The tokens of a batch under one normaliser, with ids shared among the parts.
+    """The tokens of a batch under one normalizer, with ids shared among the parts.
 
     `u`, `k`, `h` have one text per item; `r` one per (item, reference) pair.
     """
@@ -383,7 +383,7 @@ class BatchContext:
     # Tokens, and how they overlap.
 
     def tokens(self, normalizer: str, lang: str = "en") -> Bundle:
-        """All texts that lexical metrics compare, tokenised together."""
+        """All texts that lexical metrics compare, tokenized together."""
         return self.once(("tokens", normalizer, lang), lambda: self._tokens(normalizer, lang))
 
     def _tokens(self, normalizer: str, lang: str) -> Bundle:
@@ -392,7 +392,7 @@ class BatchContext:
         parts: list[Sequence[str]] = [batch.responses, batch.references_flat]
         if normalizer != "rouge":
             parts += [batch.knowledge, batch.prior_turns]
-        tokens = tokenise([t for part in parts for t in part], Normalizer.named(normalizer, lang))
+        tokens = tokenize([t for part in parts for t in part], Normalizer.named(normalizer, lang))
         cut = n + len(batch.references_flat)
         u, r, rest = tokens.part(0, n), tokens.part(n, cut), tokens.part(cut, len(tokens))
         if not len(rest):
@@ -410,7 +410,7 @@ class BatchContext:
                 bundle = self.tokens(name, lang)
                 return bundle.u.overlap(bundle.k, bundle.h)
             texts = [f"{k} {ABSTENTION_PASSAGE}" for k in self.batch.knowledge]
-            tokens = tokenise([*self.batch.responses, *texts], Normalizer.named(name, lang))
+            tokens = tokenize([*self.batch.responses, *texts], Normalizer.named(name, lang))
             n = len(self.batch)
             return tokens.part(0, n).overlap(tokens.part(n, 2 * n))
 
@@ -443,12 +443,12 @@ class BatchContext:
         return result
 
     def references(self, o: Options) -> list[str]:
-        """Normalised references (pairs)."""
+        """Normalized references (pairs)."""
         name, lang = o["normalizer"], o["lang"]
         return self.once(("r", name, lang), lambda: self.tokens(name, lang).r.strings())
 
     def responses(self, o: Options) -> list[str]:
-        """Normalised responses (n); with `read=answer` of each only the part that answers."""
+        """Normalized responses (n); with `read=answer` of each only the part that answers."""
         name, lang, read = o["normalizer"], o["lang"], o.get("read")
 
         def compute() -> list[str]:
@@ -457,7 +457,7 @@ class BatchContext:
             from trueground.metrics.choices import answer_part
 
             parts = [answer_part(response) for response in self.batch.responses]
-            return tokenise(parts, Normalizer.named(name, lang)).strings()
+            return tokenize(parts, Normalizer.named(name, lang)).strings()
 
         return self.once(("u", name, lang, read == "answer"), compute)
 

@@ -27,7 +27,7 @@ from trueground.metrics.base import (
 )
 from trueground.metrics.batch import Column, Floats, Options, harmonic_mean, ratio
 from trueground.metrics.context import BatchContext
-from trueground.metrics.tokens import Bags, Ids, Overlap, tokenise
+from trueground.metrics.tokens import Bags, Ids, Overlap, tokenize
 from trueground.text import Normalizer, contains_words
 from trueground.types import Status
 
@@ -53,7 +53,7 @@ def _f1(o: Overlap) -> Floats:
 
 
 def _match(context: BatchContext, o: Options, hit: Callable[[str, str], bool]) -> Floats:
-    """1 for each (item, reference) pair of normalised strings that hits."""
+    """1 for each (item, reference) pair of normalized strings that hits."""
     responses, references = context.responses(o), context.references(o)
     pairs = zip(context.pair_items.tolist(), references, strict=True)
     return np.array([hit(responses[i], r) for i, r in pairs], np.float64)
@@ -64,14 +64,14 @@ def _match_parts(context: BatchContext, o: Options, hit: Callable[[str, str], bo
     responses = context.responses(o)
     parts = [reference.split(_SEPARATOR) for reference in context.batch.references_flat]
     normalizer = Normalizer.named(o["normalizer"], o["lang"])
-    plain = iter(tokenise([part for some in parts for part in some], normalizer).strings())
+    plain = iter(tokenize([part for some in parts for part in some], normalizer).strings())
     pairs = zip(context.pair_items.tolist(), parts, strict=True)
     hits = [[hit(responses[i], next(plain)) for _ in some] for i, some in pairs]
     return np.array([all(some) for some in hits], np.float64)
 
 
 def _answer_accuracy(context: BatchContext, o: Options) -> Column:
-    """A reference that normalises to nothing is no definite answer and is not looked for."""
+    """A reference that normalizes to nothing is no definite answer and is not looked for."""
     hit = contains_words if o["match"] == "word" else str.__contains__
     match = _match_parts if o["parts"] == "each" else _match
     found = match(context, o, hit)
@@ -143,19 +143,19 @@ def _prepare_meteor(o: Options) -> None:
 def _choice_accuracy(context: BatchContext, options: Options) -> Column:
     from trueground.metrics.choices import chosen_label, mentioned_labels, right_labels
 
-    batch, normalise = context.batch, Normalizer.named("faitheval").rule
+    batch, normalize = context.batch, Normalizer.named("faitheval").rule
     values = np.zeros(len(batch))
     undecidable = np.zeros(len(batch), np.bool_)
     for i, (choices, references) in enumerate(zip(batch.choices, batch.references, strict=True)):
         if not choices or not references:
             continue
-        right = right_labels(references, choices, normalise)
+        right = right_labels(references, choices, normalize)
         undecidable[i] = not right
         response = batch.responses[i]
         if options["variant"] == "mentions":
-            values[i] = bool(mentioned_labels(response, choices, normalise) & right)
+            values[i] = bool(mentioned_labels(response, choices, normalize) & right)
         else:
-            values[i] = chosen_label(response, choices, normalise) in right
+            values[i] = chosen_label(response, choices, normalize) in right
     return Column.of(values).without(undecidable, Status.NOT_APPLICABLE)
 
 
@@ -214,7 +214,7 @@ METRICS = (
     _against_references(
         "exact_match",
         _of_match(str.__eq__),
-        "1 if the normalised response equals a normalised reference",
+        "1 if the normalized response equals a normalized reference",
     ),
     _against_references(
         "precision",
@@ -246,7 +246,7 @@ METRICS = (
     _against_references(
         "rouge_2",
         lambda c, _: _rouge_n(c, True),
-        f"{_ROUGE}pairs of neighbouring words",
+        f"{_ROUGE}pairs of neighboring words",
         "Lin 2004",
         {},
     ),

@@ -77,7 +77,7 @@ def load_meteor(wordnet: str | None = None) -> None:
 
 @lru_cache(maxsize=1)
 def _nltk() -> tuple[Any, Any, Any]:
-    """NLTK's score function, its word tokeniser and its Porter stemmer, which remembers."""
+    """NLTK's score function, its word tokenizer and its Porter stemmer, which remembers."""
     try:
         from nltk.stem.porter import PorterStemmer
         from nltk.tokenize import NLTKWordTokenizer

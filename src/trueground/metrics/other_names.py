@@ -71,7 +71,7 @@ _NEAREST = (
     (
         "string_present string_presence",
         "recall_strict",
-        "both texts are normalised before they are compared",
+        "both texts are normalized before they are compared",
     ),
     (
         "noise_sensitivity",

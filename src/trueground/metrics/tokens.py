@@ -55,7 +55,7 @@ class Bags:
         return Bags(self.ids[low:high], self.offsets[start : stop + 1] - low)
 
     def bigrams(self) -> Bags:
-        """All pairs of neighbours within each list, with ids of their own."""
+        """All pairs of neighbors within each list, with ids of their own."""
         if not len(self.ids):
             return self
         pairs = self.ids[:-1] << 32 | self.ids[1:]
@@ -142,7 +142,7 @@ class Tokens(Bags):
         )
 
     def strings(self) -> list[str]:
-        """Each text in normalised form: its tokens joined by single spaces."""
+        """Each text in normalized form: its tokens joined by single spaces."""
         if not len(self.ids):
             return [""] * len(self)
         low, high = int(self.starts[0]), int(self.ends[-1])
@@ -162,9 +162,9 @@ class Tokens(Bags):
         return [joined[a : max(a, b - 1)].decode("utf-8", "surrogatepass") for a, b in bounds]
 
 
-def tokenise(texts: Sequence[str], normalizer: Normalizer) -> Tokens:
-    """Tokens of all texts under one normaliser, with ids shared among them."""
-    data = np.frombuffer(_normalised(texts, normalizer) + _PADDING, np.uint8)
+def tokenize(texts: Sequence[str], normalizer: Normalizer) -> Tokens:
+    """Tokens of all texts under one normalizer, with ids shared among them."""
+    data = np.frombuffer(_normalized(texts, normalizer) + _PADDING, np.uint8)
     inside = (data != 32) & (data != _END)
     edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
     if inside[0]:
@@ -181,11 +181,11 @@ def tokenise(texts: Sequence[str], normalizer: Normalizer) -> Tokens:
     return Tokens(intern(keys), offsets, data, starts, ends)
 
 
-def _normalised(texts: Sequence[str], normalizer: Normalizer) -> bytes:
+def _normalized(texts: Sequence[str], normalizer: Normalizer) -> bytes:
     """UTF-8 of all texts in normal form but for repeated spaces, each text ended by 0xFF.
 
     Texts that the byte table cannot do (others than ASCII, or with control characters) go through
-    the normaliser's rule; what the rule gives, the table leaves as it is.
+    the normalizer's rule; what the rule gives, the table leaves as it is.
     """
     rule, table = normalizer.rule, normalizer.ascii_table
     if table is None:

@@ -173,7 +173,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class TokenizedPrompt:
-    """One tokenised prompt, and the seed of its random draws."""
+    """One tokenized prompt, and the seed of its random draws."""
 
     tokens: list[int]
     seed: int

@@ -73,7 +73,7 @@ class RequestedModel:
 
     @property
     def on_hub(self) -> tuple[str, str | None]:
-        """(ORGANISATION/MODEL, revision). UsageError where two revisions are given."""
+        """(ORGANIZATION/MODEL, revision). UsageError where two revisions are given."""
         base, _, revision = self.name.partition("@")
         if revision and self.revision not in (None, revision):
             raise UsageError(
@@ -97,7 +97,7 @@ class RequestedModel:
         ):
             raise InputError(
                 f"{shown}: there is no such folder; give a folder with config.json, tokenizer and "
-                "*.safetensors, or a name on the Hugging Face Hub such as ORGANISATION/MODEL"
+                "*.safetensors, or a name on the Hugging Face Hub such as ORGANIZATION/MODEL"
             )
         return None
 

@@ -299,7 +299,7 @@ def _agreement_with_people(verdicts: Mapping[str, Any]) -> list[Block]:
     for one in measured.sets:
         shares = [one.verdicts[name].share for name in ("not", "partly", "grounded")]
         rows.append(Row([one.name, one.unit, one.total.n, one.total.share, *shares]))
-    columns = [Head("Labelled set", "code"), Head("Labelled"), Head("Answers", "number")]
+    columns = [Head("Labeled set", "code"), Head("Labeled"), Head("Answers", "number")]
     names = ("Unsupported to people", "… of those called not grounded", "… partly", "… grounded")
     columns += [Head(name, "number", percent=True, digits=0) for name in names]
     return [said, Fold("The sets", [Table(columns, rows)])]

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from trueground.judges import FitFigures, LabelledVerdicts
+from trueground.judges import FitFigures, LabeledVerdicts
 from trueground.metrics import AnswerVerdict
 from trueground.reports.blocks import Rich, Span
 from trueground.text import REFUSAL_RULES, percent, several
@@ -39,7 +39,7 @@ def has_verdicts(summary: Mapping[str, Any]) -> bool:
 
 
 def opening(summary: Mapping[str, Any]) -> str:
-    """How many answers are grounded, by people where they labelled some and by the judge, or why
+    """How many answers are grounded, by people where they labeled some and by the judge, or why
     no answer has a verdict; empty where none was asked for.
     """
     verdicts, missing = summary.get("verdicts"), summary.get("missing") or ""
@@ -84,7 +84,7 @@ def first_of_labels(found: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 def grounded_to_people(summary: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     """The metric by which, and the entry of, the rate of answers that people would call grounded;
-    None where nobody labelled any.
+    None where nobody labeled any.
     """
     found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
     own = [key for key in first_of_labels(found) if found[key]["label"] == "faithful"]
@@ -121,7 +121,7 @@ def _rate_sentence(key: str, one: Mapping[str, Any], summary: Mapping[str, Any])
     if one["method"] == "exact":
         labels += " alone, fewer than 10 of one kind"
     if one["drawn"] == "all":
-        said, labels = f"People call {percent(one['mean'])}", "all labelled"
+        said, labels = f"People call {percent(one['mean'])}", "all labeled"
     if one["n"] < summary["n"]:
         lost = _count_statuses(summary["metrics"][key]["unscored"])
         labels += f"; left out of {summary['n']:,}: {lost}"
@@ -133,8 +133,8 @@ def _rate_sentence(key: str, one: Mapping[str, Any], summary: Mapping[str, Any])
 
 def trust_sentence(verdicts: Mapping[str, Any]) -> str:
     """How often verdicts agree with people; `verdicts` are those of a summary."""
-    if labelled := verdicts.get("labelled"):
-        return _of_labels(labelled)
+    if labeled := verdicts.get("labeled"):
+        return _of_labels(labeled)
     if (measured := similar_sets(verdicts)) is not None:
         return f"{measured.sentence()} The sets one by one: docs/trust.md."
     if fitted := verdicts.get("fitted"):
@@ -148,11 +148,11 @@ def trust_sentence(verdicts: Mapping[str, Any]) -> str:
     )
 
 
-def similar_sets(verdicts: Mapping[str, Any]) -> LabelledVerdicts | None:
-    """The labelled sets from which the sentence is; None where it is from something else."""
-    if verdicts.get("labelled"):
+def similar_sets(verdicts: Mapping[str, Any]) -> LabeledVerdicts | None:
+    """The labeled sets from which the sentence is; None where it is from something else."""
+    if verdicts.get("labeled"):
         return None
-    measured = LabelledVerdicts.of(str(verdicts.get("signature")))
+    measured = LabeledVerdicts.of(str(verdicts.get("signature")))
     return measured and measured.like(verdicts.get("questions"), verdicts["n"])
 
 

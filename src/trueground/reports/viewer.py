@@ -112,7 +112,7 @@ def make_frame(title: str, mark: str, *, files: bool = False) -> tuple[bytes, by
         script_hash=_hash(script),
         style_hash=_hash(style),
         style=style,
-        # Chromium and WebKit take a file's neighbours as another origin: `file:` names them.
+        # Chromium and WebKit take a file's neighbors as another origin: `file:` names them.
         files=" 'self' file:" if files else "",
     )
     return head.encode("utf-8", "replace"), _TAIL.format(script=script).encode()

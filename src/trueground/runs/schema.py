@@ -262,7 +262,7 @@ class Verdicts(
         by: The shares for each breakdown field and each of its values.
         why_unscored: Number of answers without a verdict, by status.
         fitted: How well the judge does on the labels to which it was fitted.
-        labelled: By verdict the number of labeled answers, and how many people call unsupported.
+        labeled: By verdict the number of labeled answers, and how many people call unsupported.
     """
 
     metric: str | None = _NULL
@@ -279,7 +279,7 @@ class Verdicts(
     by: dict[str, dict[str, dict[str, VerdictShare]]] = _OBJECT
     why_unscored: dict[str, int] | None = None
     fitted: FitFigures | None = None
-    labelled: dict[str, list[int]] | None = None
+    labeled: dict[str, list[int]] | None = None
 
     def __getitem__(self, name: str) -> VerdictShare:
         shares = (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from trueground.stats.human.measure import Measured as Measured
     from trueground.stats.human.people import Ceiling as Ceiling, preferences as preferences
     from trueground.stats.monotone import (
-        LabelledClaims as LabelledClaims,
+        LabeledClaims as LabeledClaims,
         LogisticModel as LogisticModel,
     )
     from trueground.stats.paired_tests import Paired as Paired
@@ -76,7 +76,7 @@ __getattr__, __dir__ = load_lazily(
             "preferences",
         ),
         "monotone": (
-            "LabelledClaims",
+            "LabeledClaims",
             "LogisticModel",
         ),
         "paired_tests": ("Paired",),

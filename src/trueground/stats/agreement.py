@@ -53,7 +53,7 @@ def cohen_kappa(table: NDArray[np.integer]) -> float | None:
 
 
 def cohen(labels: Floats, *, weights: Floats | None = None) -> float | None:
-    """Cohen's kappa of two annotators, shape (items, 2), over the items that both have labelled.
+    """Cohen's kappa of two annotators, shape (items, 2), over the items that both have labeled.
 
     None without such items, and where both gave one label throughout. UsageError.
     """
@@ -391,14 +391,14 @@ def _drawn_ranks(values: Floats, draws: Ints) -> Floats:
 def _pearson(a: Floats, b: Floats) -> Floats:
     """The coefficient of each row with its partner, shape (rows,); NaN where one is constant."""
     flat = (a == a[:, :1]).all(axis=1) | (b == b[:, :1]).all(axis=1)
-    a, b = _centred(a), _centred(b)
+    a, b = _centered(a), _centered(b)
     size = np.sqrt(dot_rows(a, a) * dot_rows(b, b))
     size[flat] = np.nan
     return np.asarray(np.clip(dot_rows(a, b) / size, -1.0, 1.0), np.float64)
 
 
-def _centred(rows: Floats) -> Floats:
+def _centered(rows: Floats) -> Floats:
     """Scaled to a largest deviation of 1, so that squares neither overflow nor vanish."""
-    centred = rows - mean(rows, axis=1)[:, None]
-    largest = np.abs(centred).max(axis=1, keepdims=True)
-    return np.asarray(centred / np.where(largest > 0, largest, 1.0), np.float64)
+    centered = rows - mean(rows, axis=1)[:, None]
+    largest = np.abs(centered).max(axis=1, keepdims=True)
+    return np.asarray(centered / np.where(largest > 0, largest, 1.0), np.float64)

@@ -51,8 +51,8 @@ class LogisticCurve(NamedTuple):
         targets = np.where(labels, (positives + 1) / (positives + 2), 1 / (negatives + 2))
         if scores.min() == scores.max():
             return cls(0.0, logit(mean(targets)))
-        centre, spread = mean(scores), standard_deviation(scores)
-        standard = (scores - centre) / spread
+        center, spread = mean(scores), standard_deviation(scores)
+        standard = (scores - center) / spread
 
         def loss_of(weights: Floats) -> float:
             logits = weights[0] * standard + weights[1]
@@ -72,7 +72,7 @@ class LogisticCurve(NamedTuple):
         for _ in range(_LAST_STEPS):  # so near to the end each one doubles the digits
             weights = weights - _newton_step(standard, targets, weights)[1]
         slope, intercept = map(float, weights)
-        return cls(slope / spread, intercept - slope * centre / spread)
+        return cls(slope / spread, intercept - slope * center / spread)
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probability at each score, shape (n,)."""
@@ -91,7 +91,7 @@ class IsotonicCurve(NamedTuple):
     def fit(cls, scores: Floats, labels: Mask) -> IsotonicCurve:
         """Return the curve that rises from the scores to shares of positive labels.
 
-        Neighbouring scores are pooled into blocks until the share of positives never falls. A block
+        Neighboring scores are pooled into blocks until the share of positives never falls. A block
         of n records with k positives then has the probability (k + s) / (n + 1), with s the share
         of positives among all: the smaller, the less sure. Blocks that this brings out of order are
         pooled again. The first and the last score of a block are its knots. Raises InputError (see
@@ -152,7 +152,7 @@ def _newton_step(standard: Floats, targets: Floats, weights: Floats) -> tuple[Fl
 
 
 def _pool(values: Floats, weights: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
-    """Edges (blocks + 1,), mean and weight of each block of neighbours, so that the means rise.
+    """Edges (blocks + 1,), mean and weight of each block of neighbors, so that the means rise.
 
     SciPy's isotonic_regression is compiled, and may round otherwise on another machine.
     """

@@ -1,4 +1,4 @@
-"""A calibration that never falls, over several judges: `LabelledClaims.fit`."""
+"""A calibration that never falls, over several judges: `LabeledClaims.fit`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_HALVINGS = 40
 _SURE = 1e-6  # a mean probability nearer to 0 or 1 would make a loss without end
 
 
-class LabelledClaims(NamedTuple):
+class LabeledClaims(NamedTuple):
     """Claims `x` (claims, features) and the labels, 0 or 1, and weights of their responses.
 
     `of` (claims,) numbers the response of each claim from 0 on, and every response has one.
@@ -30,12 +30,12 @@ class LabelledClaims(NamedTuple):
     labels: Floats
     weights: Floats
 
-    def select(self, responses: Ints) -> LabelledClaims:
+    def select(self, responses: Ints) -> LabeledClaims:
         """Only these responses, ascending numbers; their weights stay as they are."""
         place = np.full(len(self.labels), -1)
         place[responses] = np.arange(len(responses))
         kept = place[self.of] >= 0
-        return LabelledClaims(
+        return LabeledClaims(
             self.x[kept], place[self.of[kept]], self.labels[responses], self.weights[responses]
         )
 
@@ -52,14 +52,14 @@ class LabelledClaims(NamedTuple):
     ) -> LogisticModel:
         """Return the model that makes the labels likeliest, drawn to the weights `prior` (or 0).
 
-        The `penalty` is on the squared distance from them, of weights of standardised features,
-        beside the sum of the weighted losses. Features are standardised by the mean and spread of
+        The `penalty` is on the squared distance from them, of weights of standardized features,
+        beside the sum of the weighted losses. Features are standardized by the mean and spread of
         `like` (n, features), by default of the claims themselves. Fisher scoring with bounds, from
         one fixed start.
         """
         like = self.x if like is None else like
-        centre = mean(like, axis=0)
-        deviation = like - centre
+        center = mean(like, axis=0)
+        deviation = like - center
         spread = np.sqrt(mean(deviation * deviation, axis=0))
         constant = spread < _CONSTANT  # tells nothing apart, and so has no weight
         spread = np.where(constant, 1.0, spread)
@@ -67,15 +67,15 @@ class LabelledClaims(NamedTuple):
         start = np.append(np.where(constant, 0.0, 0.1), 0.0)
         loss = _MonotoneLoss(
             self,
-            np.column_stack(((self.x - centre) / spread, np.ones(len(self.x)))),
+            np.column_stack(((self.x - center) / spread, np.ones(len(self.x)))),
             np.append(
                 np.zeros(size) if prior is None else np.where(constant, 0.0, prior * spread), 0
             ),
             np.append(np.full(size, penalty), 0.0),
         )
-        found = _minimise(loss, start, fixed=np.append(constant, False))
+        found = _minimize(loss, start, fixed=np.append(constant, False))
         weights = found[:-1] / spread
-        return LogisticModel(weights, float(found[-1]) - dot(weights, centre))
+        return LogisticModel(weights, float(found[-1]) - dot(weights, center))
 
 
 class LogisticModel(NamedTuple):
@@ -88,7 +88,7 @@ class LogisticModel(NamedTuple):
         """The probability of each claim, shape (claims,)."""
         return logistic(combine(x, self.weights) + self.intercept)
 
-    def support(self, rows: LabelledClaims) -> Floats:
+    def support(self, rows: LabeledClaims) -> Floats:
         """The mean over the claims of each response, shape (responses,)."""
         return _response_means(self.probabilities(rows.x), rows.of)
 
@@ -108,7 +108,7 @@ class _MonotoneLoss(NamedTuple):
     entry for it.
     """
 
-    rows: LabelledClaims
+    rows: LabeledClaims
     standard: Floats
     prior: Floats
     penalty: Floats
@@ -140,7 +140,7 @@ class _MonotoneLoss(NamedTuple):
         return dot(self.penalty * away, away) - dot(self.rows.weights, fits)
 
 
-def _minimise(loss: _MonotoneLoss, w: Floats, fixed: Mask) -> Floats:
+def _minimize(loss: _MonotoneLoss, w: Floats, fixed: Mask) -> Floats:
     """The weights of least loss, none but the last below 0; those that are `fixed` stay at 0.
 
     Each step solves for the weights that are free, and is halved until the loss falls. It ends

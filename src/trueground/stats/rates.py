@@ -34,25 +34,25 @@ _FAR = 3.0  # standard errors that chance does not explain
 
 @dataclass(frozen=True)
 class LabelSample:
-    """Which items were labelled and how they were drawn: all arrays have the shape (items,).
+    """Which items were labeled and how they were drawn: all arrays have the shape (items,).
 
-    `probability` is that with which an item came to be labelled. `strata` are numbers of strata
+    `probability` is that with which an item came to be labeled. `strata` are numbers of strata
     drawn from one by one, else `clusters` numbers equal within a group; either may be None.
     """
 
     LEAST_LABELS: ClassVar[int] = 30
     LEAST_OF_A_CLASS: ClassVar[int] = 10
 
-    labelled: Mask
+    labeled: Mask
     probability: Floats
     strata: Ints | None = None
     clusters: Ints | None = None
 
     @classmethod
-    def random(cls, labelled: Mask, clusters: Ints | None = None) -> LabelSample:
+    def random(cls, labeled: Mask, clusters: Ints | None = None) -> LabelSample:
         """All items had the same chance."""
-        share = sum_counts(labelled) / len(labelled)
-        return cls(labelled, np.full(len(labelled), share), None, clusters)
+        share = sum_counts(labeled) / len(labeled)
+        return cls(labeled, np.full(len(labeled), share), None, clusters)
 
     @classmethod
     def allocate(
@@ -92,24 +92,24 @@ class LabelSample:
     @property
     def equal(self) -> bool:
         """Whether all labels were drawn with the same probability, and not within strata."""
-        own = self.probability[self.labelled]
+        own = self.probability[self.labeled]
         return self.strata is None and bool(np.ptp(own) <= 1e-9 * own.max(initial=0.0))
 
     @property
     def weights(self) -> Floats:
-        """Of the labelled items, summing to 1."""
-        w = 1 / self.probability[self.labelled]
+        """Of the labeled items, summing to 1."""
+        w = 1 / self.probability[self.labeled]
         return np.asarray(w / total(w))
 
     def weighted_mean(self, values: Floats) -> float:
-        """The weighted mean of a number of the labelled items, shape (labels,)."""
+        """The weighted mean of a number of the labeled items, shape (labels,)."""
         return dot(self.weights, values)
 
     def units(self) -> tuple[Ints, Ints]:
-        """For each labelled item its unit, for each unit its stratum; one of a single label joins
+        """For each labeled item its unit, for each unit its stratum; one of a single label joins
         another.
         """
-        own = np.flatnonzero(self.labelled)
+        own = np.flatnonzero(self.labeled)
         if self.strata is None:
             clusters = own if self.clusters is None else self.clusters[own]
             units = np.unique(clusters, return_inverse=True)[1]
@@ -123,8 +123,8 @@ class LabelSample:
         return np.arange(len(own)), np.unique(strata, return_inverse=True)[1]
 
     def covariance(self, a: Floats, b: Floats) -> float:
-        """Of the weighted means of two numbers of the labelled items, each of shape (labels,)."""
-        factor = self.weights * np.sqrt(1 - np.minimum(1.0, self.probability[self.labelled]))
+        """Of the weighted means of two numbers of the labeled items, each of shape (labels,)."""
+        factor = self.weights * np.sqrt(1 - np.minimum(1.0, self.probability[self.labeled]))
         units, strata = self.units()
         sums = [np.bincount(units, factor * (x - self.weighted_mean(x))) for x in (a, b)]
         parts = []
@@ -140,11 +140,11 @@ class LabelSample:
         `scores` (items,) are the judge's, none missing; `labels` (items,) 0, 1, or NaN for not
         asked.
         """
-        y = labels[self.labelled]
+        y = labels[self.labeled]
         self.check_enough(len(y))
         alone = self.weighted_mean(y)
         positives = sum_counts(y > 0)
-        if len(y) == len(labels):  # all are labelled: nothing is left to estimate about these
+        if len(y) == len(labels):  # all are labeled: nothing is left to estimate about these
             few = min(positives, len(y) - positives) < self.LEAST_OF_A_CLASS
             more = _variance_new(scores, self, 0.0, alone)
             new = _exact(y, self, level) if few else _logit_ends(alone, more, len(y) - 1, level)
@@ -176,7 +176,7 @@ class LabelSample:
 
         The interval is about further items too. InputError: too few labels of both, or that differ.
         """
-        y = labels[self.labelled]
+        y = labels[self.labeled]
         self.check_enough(len(y), "items with labels of both")
         if (other := sum_counts(y != 0)) < self.LEAST_OF_A_CLASS:
             raise InputError(
@@ -195,12 +195,12 @@ class LabelSample:
         return Corrected(mean, cis[0], cis[0], level, len(y), alone, cis[1], weight, "ppi")
 
     def is_shifted(self, scores: Floats) -> bool:
-        """Whether the judge's scores of the labelled items differ from all, in mean or in spread.
+        """Whether the judge's scores of the labeled items differ from all, in mean or in spread.
 
         They do if chance (3 standard errors) does not explain it.
         """
         for values in (scores, np.abs(scores - np.median(scores))):
-            own = values[self.labelled]
+            own = values[self.labeled]
             error = math.sqrt(self.covariance(own, own))
             if abs(self.weighted_mean(own) - mean(values)) > _FAR * error + 1e-9:
                 return True
@@ -208,12 +208,12 @@ class LabelSample:
 
     def is_reversed(self, scores: Floats, labels: Floats) -> bool:
         """Whether labels clearly go the other way round from the judge's scores."""
-        judged, own = scores[self.labelled], labels[self.labelled]
+        judged, own = scores[self.labeled], labels[self.labeled]
         r = pearson(judged, own) or 0.0  # None if either never varies
         return r * math.sqrt(len(own) - 2) < -_FAR * math.sqrt(max(1 - r * r, 1e-12))
 
     @classmethod
-    def check_enough(cls, labels: int, of: str = "labelled items") -> None:
+    def check_enough(cls, labels: int, of: str = "labeled items") -> None:
         """Raise InputError if there are fewer than LEAST_LABELS."""
         if labels < cls.LEAST_LABELS:
             raise InputError(
@@ -243,9 +243,9 @@ class Corrected:
 
 def _estimate(scores: Floats, y: Floats, draw: LabelSample) -> tuple[float, float, float, int]:
     """Mean, its variance about these items, λ, and degrees of freedom."""
-    f = scores[draw.labelled]
+    f = scores[draw.labeled]
     share = len(y) / len(scores)
-    if draw.equal:  # as ppi-python has it: cov over the labelled, variance over all
+    if draw.equal:  # as ppi-python has it: cov over the labeled, variance over all
         above, below = mean((y - mean(y)) * (f - mean(f))), variance(scores, ddof=1)
     else:
         above, below = draw.covariance(y, f), draw.covariance(f, f)
@@ -276,7 +276,7 @@ def _at_least(variance: float, rest: Floats, draw: LabelSample) -> float:
     parts = weighted * weighted
     whole, most = total(parts), dot(parts, parts)
     carriers = whole * whole / most if most > 0 else 0.0
-    unseen = 1 - len(rest) / len(draw.labelled)
+    unseen = 1 - len(rest) / len(draw.labeled)
     error = _Z2 * unseen * dot(weights, weights) / len(weights)
     return max(variance + error * max(0.0, 1 - carriers / _FEW), error)
 
@@ -316,7 +316,7 @@ def _logit_ends(mean: float, variance: float, freedom: int, level: float) -> Int
 def _exact(y: Floats, draw: LabelSample, level: float) -> Interval:
     """Clopper and Pearson's of the labels alone; with weights for as many as tell as much."""
     if draw.equal:
-        own = None if draw.clusters is None else draw.clusters[draw.labelled]
+        own = None if draw.clusters is None else draw.clusters[draw.labeled]
         return share_interval(y > 0, own, level=level) or (0.0, 1.0)
     size = 1 / dot(draw.weights, draw.weights)
     return clopper_pearson(draw.weighted_mean(y) * size, size, level)

@@ -1,6 +1,6 @@
 """Scores against 0/1 labels: AUROC, every threshold, the best, and how far to trust it.
 
-A score counts as positive where it is strictly greater than the threshold. Between two neighbouring
+A score counts as positive where it is strictly greater than the threshold. Between two neighboring
 scores all thresholds are alike, so n distinct scores allow n + 1 different cuts. What is chosen or
 fitted on all parts of the items but one can be judged by that part: see `ScoredLabels.held_out`.
 """
@@ -134,7 +134,7 @@ class ScoredLabels:
         return dot(positive, below) / (total(positive) * total(negative))
 
     def curve(self) -> ThresholdCurve:
-        """Return all cuts; thresholds lie midway between neighbouring scores. InputError.
+        """Return all cuts; thresholds lie midway between neighboring scores. InputError.
 
         The first lies below all scores by half the mean gap (they are all positive), the last is
         the highest score (none is).

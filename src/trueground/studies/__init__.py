@@ -1,4 +1,4 @@
-"""Studies over finished runs and labelled data: sweeps, comparison, calibration, errors."""
+"""Studies over finished runs and labeled data: sweeps, comparison, calibration, errors."""
 
 from typing import TYPE_CHECKING
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
-from trueground.evaluate import LabelledSlice
+from trueground.evaluate import LabeledSlice
 from trueground.metrics import METRICS
 from trueground.stats import LabelSample, mean, sum_counts
 from trueground.studies.compare_pair import PairComparison
@@ -40,14 +40,14 @@ class RunLabels:
                 "--labels is for runs with one answer to each question, and some have several; "
                 "leave it out"
             )
-        self.slices: dict[str, LabelledSlice] = {}
+        self.slices: dict[str, LabeledSlice] = {}
         self.missing: dict[str, str] = {}
         paths = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
         each = len(paths) == len(runs)
         for number, (run, name) in enumerate(zip(runs, names, strict=True)):
             run.files.check_records()
             try:
-                self.slices[name] = LabelledSlice.read(
+                self.slices[name] = LabeledSlice.read(
                     [paths[number]] if each else paths,
                     drawn,
                     ([record] for record in run.iter_records(Answered)),
@@ -92,7 +92,7 @@ class RunLabels:
 
 
 def _correct(
-    aligned: Aligned, place: int, label: str, a: LabelledSlice, b: LabelledSlice, level: float
+    aligned: Aligned, place: int, label: str, a: LabeledSlice, b: LabeledSlice, level: float
 ) -> dict[str, Any]:
     scores: NDArray[np.float64] = (
         aligned.b.scores.values[:, place] - aligned.a.scores.values[:, place]
@@ -106,7 +106,7 @@ def _correct(
     found = draw.correct_difference(scores, y_b - y_a, level=level)
     notes = []
     if draw.is_shifted(scores):
-        notes.append("the judge sees another difference on the labelled items than on all")
+        notes.append("the judge sees another difference on the labeled items than on all")
     if draw.is_reversed(scores, y_b - y_a):
         notes.append(
             "item by item people see the difference the other way round from the judge: were "
@@ -129,27 +129,27 @@ def _correct(
 
 
 def _draw_of_both(
-    labelled: Any,
-    sides: Sequence[tuple[LabelledSlice, NDArray[np.int64]]],
+    labeled: Any,
+    sides: Sequence[tuple[LabeledSlice, NDArray[np.int64]]],
     clusters: NDArray[np.int64] | None,
 ) -> LabelSample:
     """How items came to have a label of both: in one draw where the probabilities are the same."""
-    if labelled.all() or all(slice_.random[rows][labelled].all() for slice_, rows in sides):
-        return LabelSample.random(labelled, clusters)
-    share = sum_counts(labelled) / len(labelled)
+    if labeled.all() or all(slice_.random[rows][labeled].all() for slice_, rows in sides):
+        return LabelSample.random(labeled, clusters)
+    share = sum_counts(labeled) / len(labeled)
     one, other = (
         np.where(slice_.random[rows], share, slice_.probability[rows]) for slice_, rows in sides
     )
-    if np.isnan((one + other)[labelled]).any():
+    if np.isnan((one + other)[labeled]).any():
         raise InputError(
             "some labels do not say with which probability they were drawn; if all were drawn at "
             "random, pass --labels-drawn random"
         )
-    same = bool(np.allclose(one[labelled], other[labelled]))
+    same = bool(np.allclose(one[labeled], other[labeled]))
     strata = sides[0][0].strata if same else None
     probability = one if same else one * other
-    if same and strata is None and np.ptp(one[labelled]) < 1e-9:
-        return LabelSample.random(labelled, clusters)
+    if same and strata is None and np.ptp(one[labeled]) < 1e-9:
+        return LabelSample.random(labeled, clusters)
     return LabelSample(
-        labelled, probability, None if strata is None else strata[sides[0][1]], clusters
+        labeled, probability, None if strata is None else strata[sides[0][1]], clusters
     )

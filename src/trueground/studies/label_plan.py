@@ -34,7 +34,7 @@ def plan_labels(
         Sequence[str | Path],
         Option(
             "A pilot: labels of some of these answers, from which is known what the judge is "
-            "worth. Default: labelled sets. Repeatable.",
+            "worth. Default: labeled sets. Repeatable.",
             "--labels",
             type=list[Path] | None,
         ),
@@ -49,7 +49,7 @@ def plan_labels(
     The answers are drawn within five strata of the judge's scores, more where it is less sure, and
     written to `out` with the probability of each (`meta.drawn`); `annotate export` and `import`
     keep it, and `score --labels` weighs by it. What the judge is worth is known from `labels` of
-    some of the answers, or else from labelled sets. Fix the number before you look at any label.
+    some of the answers, or else from labeled sets. Fix the number before you look at any label.
 
     Raises InputError for the run and the labels, UsageError for options, OutputError, WriteError.
     """
@@ -148,32 +148,32 @@ def _guess_shares(
     import numpy as np
 
     from trueground.errors import InputError
-    from trueground.evaluate import LabelledSlice
-    from trueground.judges import LabelledVerdicts
+    from trueground.evaluate import LabeledSlice
+    from trueground.judges import LabeledVerdicts
     from trueground.stats import combine, total
     from trueground.types import Answered
 
     if labels:
         records = ([record] for record in run.iter_records(Answered))
         names = [run.path.name, *filter(None, [run.model])]
-        slice_ = LabelledSlice.read(labels, labels_drawn, records, runs=names)
+        slice_ = LabeledSlice.read(labels, labels_drawn, records, runs=names)
         if label not in slice_.labels:
             raise InputError(
                 f"{', '.join(map(str, labels))}: no label {label!r}, which {key} predicts; found "
                 f"{', '.join(slice_.labels)}. Name another --metric"
             )
         draw, _ = slice_.draw(label, rows, None)
-        own, at = slice_.labels[label][rows][draw.labelled], strata[draw.labelled]
+        own, at = slice_.labels[label][rows][draw.labeled], strata[draw.labeled]
         weights, width = draw.weights * len(own), int(strata.max()) + 1
         hits, sizes = np.bincount(at, weights * own, width), np.bincount(at, weights, width)
         # Few labels of a stratum are drawn to the share of all, by two more labels.
         return ((hits + 2 * total(hits) / len(own)) / (sizes + 2))[strata], "pilot", len(own)
     verdicts = run.read_scores([key]).verdicts
-    measured = LabelledVerdicts.of(str(run.verdict_signature))
+    measured = LabeledVerdicts.of(str(run.verdict_signature))
     if label == "faithful" and measured is not None and verdicts is not None:
         shares = [measured.pooled(name).share for name in ("grounded", "partly", "not")]
         supported = 1 - np.array([0.5 if share is None else share for share in shares])
-        return combine(verdicts[rows][:, :3], supported), "labelled sets", 0
+        return combine(verdicts[rows][:, :3], supported), "labeled sets", 0
     return np.full(len(rows), 0.5), "nothing", 0
 
 

@@ -25,7 +25,7 @@ class PlannedLabels(msgspec.Struct):
     Attributes:
         expected: The half-width of the interval that these labels should give.
         alone: How many labels the same interval needs without the judge.
-        basis: Where the judge's accuracy is known from: "pilot", "labelled sets" or "nothing".
+        basis: Where the judge's accuracy is known from: "pilot", "labeled sets" or "nothing".
     """
 
     file: str
@@ -51,7 +51,7 @@ class PlannedLabels(msgspec.Struct):
 
         basis = {
             "pilot": f"measured on the {self.pilot:,} labels of the pilot",
-            "labelled sets": "taken from labelled sets (docs/trust.md)",
+            "labeled sets": "taken from labeled sets (docs/trust.md)",
             "nothing": "not measured, so it is taken to know nothing. Label a pilot of 50 "
             "(`annotate export --sample 50`), and name it with --labels",
         }[self.basis]

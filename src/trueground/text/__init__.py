@@ -1,4 +1,4 @@
-"""Text to tokens: one definition of every normaliser, tokeniser and sentence rule."""
+"""Text to tokens: one definition of every normalizer, tokenizer and sentence rule."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The normalisers, named, versioned rules that turn a text into space-separated tokens, and words.
+"""The normalizers, named, versioned rules that turn a text into space-separated tokens, and words.
 
 A change of rule is a new name, never an edit: the name is part of every metric's signature.
 Golden cases for each stand in tests/data/golden_*.jsonl.
@@ -140,7 +140,7 @@ def contains_words(haystack: str, needle: str) -> bool:
     """Does `needle` occur with no word character (letter, digit, `_`) directly beside it?
 
     An empty needle occurs nowhere. A needle that itself begins or ends with a sign, such as "C++",
-    needs no more than that its neighbours are no word characters.
+    needs no more than that its neighbors are no word characters.
     """
     at = haystack.find(needle) if needle else -1
     if at < 0:

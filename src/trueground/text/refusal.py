@@ -102,7 +102,7 @@ class RefusalRules:
     Attributes:
         name: Version of the rules, which signatures of metrics and judges have.
         measured: The name under "rules", and how well the rules agree with people: the number of
-            labelled responses, precision and recall.
+            labeled responses, precision and recall.
     """
 
     def __init__(self, name: str, folder: Path, **measured: float) -> None:
@@ -130,8 +130,8 @@ class RefusalRules:
         rules = self.measured if measured is None else measured
         return (
             f"{rules['rules']}, by which refusals are found: precision "
-            f"{rules['precision']:.3f}, recall {rules['recall']:.3f} on {rules['labelled']:,} "
-            "labelled responses"
+            f"{rules['precision']:.3f}, recall {rules['recall']:.3f} on {rules['labeled']:,} "
+            "labeled responses"
         )
 
     def find(self, response: str, references: Sequence[str] = ()) -> str | None:
@@ -436,4 +436,4 @@ def _is_title(phrase: str) -> bool:
 
 
 # How far they carry: on tests/data/abstention_held.jsonl, which was written before the rules.
-REFUSAL_RULES = RefusalRules("rules-3", RULES_FOLDER, labelled=177, precision=0.988, recall=0.953)
+REFUSAL_RULES = RefusalRules("rules-3", RULES_FOLDER, labeled=177, precision=0.988, recall=0.953)

@@ -171,7 +171,7 @@ class GraphFacts:
     def properties_at(self, text: str, view: str, place: int) -> list[tuple[GraphProperty, int]]:
         """The properties that stand at this place, and where their values begin.
 
-        One that is spelt just so comes first; `name` may be written in large letters.
+        One that is spelled just so comes first; `name` may be written in large letters.
         """
         results = [
             (each, colon.end())
@@ -186,7 +186,7 @@ class GraphFacts:
         return results
 
     def named(self, name: str) -> list[GraphProperty]:
-        """The property that is spelt just so, or none."""
+        """The property that is spelled just so, or none."""
         return [self._properties[name]] if name in self._properties else []
 
     def spelling(self, name: str) -> str | None:
@@ -262,8 +262,8 @@ _BRACKET = re.compile(r"[\[\]]")
 class Citation:
     """One cited triple. A bracket with n property-value pairs is n citations of its qid.
 
-    `property` and `value` are spelt as the graph spells them where it has them, else as the answer
-    does; what the answer leaves out is "". `start` and `end` are those of the whole bracket.
+    `property` and `value` are spelled as in the graph if it has them, else as in the answer; what
+    the answer leaves out is "". `start` and `end` are those of the whole bracket.
     `name` is what stands in the place of an id that the answer leaves out.
     """
 

@@ -25,7 +25,7 @@ class Word(NamedTuple):
     """A word with its offsets in the sentence, and the marks that stand right before it.
 
     `name`: it is spelled as a name is; `value`: it is a number or the name of a month; `verb`: it
-    looks like a finite verb (a capitalised one is part of a name); `doubt`: it denies, weakens or
+    looks like a finite verb (a capitalized one is part of a name); `doubt`: it denies, weakens or
     reports what is said.
     """
 

@@ -202,7 +202,7 @@ def test_a_place_has_a_place_as_its_rival_and_not_who_acts(place: str) -> None:
     assert line == "'Lisbon' in the claim, 'Porto' in its place in the context"
 
 
-def test_words_of_neighbours_are_said_to_be_spread() -> None:
+def test_words_of_neighbors_are_said_to_be_spread() -> None:
     line = "its words are in the context, but spread over several sentences"
     assert judge("Harbour Lights has 320 employees.", HARBOUR).reasons == (line,)
 

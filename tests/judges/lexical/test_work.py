@@ -28,9 +28,9 @@ from trueground.metrics import cited_sentences, context as metrics_context
 from trueground.metrics.context import MAX_CHARACTERS_COMPARED, MAX_TEXTS_COMPARED
 from trueground.types import JudgeRequest
 
-LABELLED = Path(__file__).parents[4] / "shared" / "data" / "human"
+LABELED = Path(__file__).parents[4] / "shared" / "data" / "human"
 NAMES = ["Ada", "Berta", "Carl", "Dora", "Emil", "Fritz", "Gerda", "Hugo"]
-HEAD_ROOM = 10  # times what a labelled answer needs
+HEAD_ROOM = 10  # times what a labeled answer needs
 
 SERIES: dict[str, Callable[[int], str]] = {
     "list markers": lambda _: "\n1. ",
@@ -234,8 +234,8 @@ def test_score_passages_cited_beyond_the_limit_is_too_long(
     assert "compared with 132 characters" in json.dumps(above["evidence"])
 
 
-def labelled_records() -> Iterator[dict[str, Any]]:
-    for path in sorted(LABELLED.glob("*.jsonl.gz")):
+def labeled_records() -> Iterator[dict[str, Any]]:
+    for path in sorted(LABELED.glob("*.jsonl.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as file:
             yield from map(json.loads, file)
 
@@ -246,9 +246,9 @@ def comparisons_of(row: dict[str, Any]) -> int:
     return count_comparisons(ClaimView(row["response"]), ContextView(texts))
 
 
-@pytest.mark.skipif(not LABELLED.is_dir(), reason="needs the human-labelled sets")
-def test_budgets_leave_room_for_the_largest_labelled_answers() -> None:
-    rows = list(labelled_records())
+@pytest.mark.skipif(not LABELED.is_dir(), reason="needs the human-labeled sets")
+def test_budgets_leave_room_for_the_largest_labeled_answers() -> None:
+    rows = list(labeled_records())
     assert len(rows) > 20_000
     lengths = {id(row): sum(map(len, row["contexts"])) for row in rows}
     sentences = {id(row): row["response"].count(".") + 1 for row in rows}
@@ -261,6 +261,6 @@ def test_budgets_leave_room_for_the_largest_labelled_answers() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not LABELLED.is_dir(), reason="needs the human-labelled sets")
-def test_budgets_leave_room_for_every_labelled_answer() -> None:
-    assert HEAD_ROOM * max(map(comparisons_of, labelled_records())) < MAX_COMPARISONS
+@pytest.mark.skipif(not LABELED.is_dir(), reason="needs the human-labeled sets")
+def test_budgets_leave_room_for_every_labeled_answer() -> None:
+    assert HEAD_ROOM * max(map(comparisons_of, labeled_records())) < MAX_COMPARISONS

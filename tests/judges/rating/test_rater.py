@@ -116,7 +116,7 @@ def test_a_response_cannot_forge_the_blocks(hostile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "status", "reply"),
+    ("behavior", "status", "reply"),
     [
         ("ok", Status.UNPARSEABLE, "4 or 5"),
         ("null", Status.ERROR, None),
@@ -127,9 +127,9 @@ def test_a_response_cannot_forge_the_blocks(hostile: str) -> None:
 )
 @pytest.mark.parametrize("request_", [FLUENT, WEIGHTED])
 def test_a_reply_without_a_score(
-    behaviour: str, status: Status, reply: str | None, request_: RatingRequest
+    behavior: str, status: Status, reply: str | None, request_: RatingRequest
 ) -> None:
-    with rating(lambda _: "4 or 5", lambda *_: behaviour) as (rater, server):
+    with rating(lambda _: "4 or 5", lambda *_: behavior) as (rater, server):
         (made,) = rater.rate([request_])
         assert (made.value, made.status, made.reply) == (None, status, reply)
         assert made.reason

@@ -78,7 +78,7 @@ def test_values_and_statuses_belong_together(rows: list[dict[str, Any]]) -> None
 
 
 @given(st.lists(RECORD, min_size=2, max_size=4))
-def test_an_item_does_not_depend_on_its_neighbours(rows: list[dict[str, Any]]) -> None:
+def test_an_item_does_not_depend_on_its_neighbors(rows: list[dict[str, Any]]) -> None:
     together = [item["scores"] for item in tg.score(rows, metrics=VARIANTS).evidence]
     alone = [tg.score([row], metrics=VARIANTS).evidence[0]["scores"] for row in rows]
     assert together == alone

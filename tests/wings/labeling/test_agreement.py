@@ -68,7 +68,7 @@ def test_yes_and_no(tmp_path: Path) -> None:
 
 
 def test_sets_count_option_by_option(tmp_path: Path) -> None:
-    """Of 12 facts in 4 tasks 10 are labelled alike; of 4 sets 3 are the same."""
+    """Of 12 facts in 4 tasks 10 are labeled alike; of 4 sets 3 are the same."""
     one = {f"q{i}": {"gold": ["1"]} for i in range(1, 5)}
     two = one | {"q3": {"gold": ["2"]}}
     found = measure_agreement(files(tmp_path, GOLD, one, two), resamples=200)

@@ -148,7 +148,7 @@ def test_words_that_more_than_half_mark() -> None:
 def test_the_type_has_the_most_votes_else_the_last() -> None:
     assert merged([(20, 24, 0)], [(20, 24, 1)], [(20, 24, 1)])[0] == [("1912", "not-in-contexts")]
     assert merged([(20, 24, 0)], [(20, 24, 1)]) == ([("1912", "other")], "majority")
-    # Neighbours of two types are two marks.
+    # Neighbors of two types are two marks.
     assert merged([(20, 27, 0)], [(20, 24, 0), (25, 27, 1)], [(20, 24, 0), (25, 27, 1)])[0] == [
         ("1912", "contradiction"),
         ("by", "not-in-contexts"),
@@ -255,10 +255,10 @@ def test_the_label_is_whether_all_is_supported(tmp_path: Path) -> None:
     records = records_of(tmp_path)
     found = LabelFiles(tmp_path / "labels.jsonl")
     assert (found.label, found.of_parts) == ("faithful", False)
-    human = [next(found.labelled(record, 1)).human for record in records]
+    human = [next(found.labeled(record, 1)).human for record in records]
     assert human == [{"faithful": 1.0}, {"faithful": 0.0}, {"faithful": 1.0}, {"faithful": 0.0}]
     each = LabelFiles(files)
-    assert next(each.labelled(records[3], 1)).human == {"faithful:1": 0.0, "faithful:2": 0.0}
+    assert next(each.labeled(records[3], 1)).human == {"faithful:1": 0.0, "faithful:2": 0.0}
     path = tmp_path / "records.jsonl"
     kept = {"labels": tmp_path / "labels.jsonl", "resamples": 50}
     (one,) = validate(path, metrics="support", **kept).raw["sets"]
@@ -275,7 +275,7 @@ def test_a_record_with_labels_of_support_as_well(tmp_path: Path) -> None:
         [fill(tmp_path / "s-1.jsonl", lambda _: {"support": "partially"})], tmp_path / "s.jsonl"
     )
     found = LabelFiles([tmp_path / "labels.jsonl", tmp_path / "s.jsonl"])
-    human = [next(found.labelled(one, 1)).human or {} for one in records_of(tmp_path)]
+    human = [next(found.labeled(one, 1)).human or {} for one in records_of(tmp_path)]
     assert sorted(each["faithful"] for each in human).count(0.5) == 1
 
 

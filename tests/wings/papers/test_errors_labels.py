@@ -103,9 +103,9 @@ def test_what_cannot_be_read(run: Path, tmp_path: Path) -> None:
     tg.score([ROWS[-1]], metrics="f1", out=tmp_path / "bare", resamples=10)
     with pytest.raises(InputError, match=r"human\.correct, and the run has no recall"):
         sort_errors(tmp_path / "bare")
-    labelled = [r for r in ROWS if "correct" in r.get("human", {})]
-    tg.score(labelled, metrics="f1", out=tmp_path / "labelled", resamples=10)
-    assert sort_errors(tmp_path / "labelled")["n"] == 1  # people are enough
+    labeled = [r for r in ROWS if "correct" in r.get("human", {})]
+    tg.score(labeled, metrics="f1", out=tmp_path / "labeled", resamples=10)
+    assert sort_errors(tmp_path / "labeled")["n"] == 1  # people are enough
 
 
 def test_page_and_json(run: Path) -> None:

@@ -57,7 +57,7 @@ def test_both_files_have_the_same_ids_and_no_prefix(data: Path) -> None:
 def test_a_copy_is_fetched_and_then_found(data: Path) -> None:
     dataset = get_dataset("kalma")
     assert dataset.from_only
-    assert "non-commercial" in dataset.licence
+    assert "non-commercial" in dataset.license
     with pytest.raises(InputError, match="not fetched yet: trueground data fetch kalma"):
         read_published("specific", None)
     fetch_data("kalma", from_path=data / "dataset")

@@ -34,7 +34,7 @@ class Shelf:
 
 @dataclass
 class Clusters:
-    """A vector for a text that is a number: near one of 40 centres, of any length."""
+    """A vector for a text that is a number: near one of 40 centers, of any length."""
 
     name: str = "clusters"
     width: int = 24
@@ -69,9 +69,9 @@ class Clusters:
 
     def _one(self, text: str) -> Floats:
         number = int(text)
-        centre = np.random.default_rng(number % 40).standard_normal(self.width)
+        center = np.random.default_rng(number % 40).standard_normal(self.width)
         drawn = np.random.default_rng(1_000 + number)
-        vector = centre + 0.4 * drawn.standard_normal(self.width)
+        vector = center + 0.4 * drawn.standard_normal(self.width)
         if self.similarity == "cosine":
             vector /= np.linalg.norm(vector)
         else:

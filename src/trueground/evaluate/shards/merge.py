@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, OutputError, WorkerError, WriteError
 from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.scoring import identify_score, make_manifest, summarise_table
+from trueground.evaluate.scoring import identify_score, make_manifest, summarize_table
 from trueground.evaluate.shards import work
 from trueground.evaluate.shards.plan import PLAN, ShardPlan, read_plan
 from trueground.evaluate.shards.store import MissingFileError, RunStore, open_store
@@ -314,7 +314,7 @@ class _Merging:
                     for scored in read_numbers(path):
                         table.append(scored)
                     self.progress("merge", table.n, check.n)
-                summary, repeats = summarise_table(self.scoring, table, check)
+                summary, repeats = summarize_table(self.scoring, table, check)
                 if self.page != folder:
                     self.shown = self._choose(table)
             if repeats is not None:

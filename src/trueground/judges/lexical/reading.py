@@ -88,5 +88,5 @@ def is_spaceless(text: str) -> bool:
 
 
 def spaceless_keys(text: str) -> list[str]:
-    """Return keys for a text in a script without spaces: pairs of neighbouring characters."""
+    """Return keys for a text in a script without spaces: pairs of neighboring characters."""
     return [match[1] or keys[match.group()] for match in _BIGRAMS.finditer(text)]

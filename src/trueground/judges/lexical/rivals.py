@@ -55,7 +55,7 @@ class Gap(msgspec.Struct):
 def find_rival(claim: ClaimView, text: TextView, number: int) -> tuple[Reason | None, bool]:
     """(what the sentence `number` says instead of the claim, whether that is a sure sign).
 
-    Sure signs were right clearly more often than other doubts on labelled answers, the others
+    Sure signs were right clearly more often than other doubts on labeled answers, the others
     where a writer has changed one thing.
     """
     sentence = text.sentence(number)

@@ -18,7 +18,7 @@ from trueground.stats import logistic
 FOR = (
     "words",  # words of the claim that stand in the texts, each as often as there
     "sentence",  # the claim's items, by their rarity, that the best sentence has
-    "window",  # the same of the best three neighbouring sentences
+    "window",  # the same of the best three neighboring sentences
     "share",  # how much of the best sentence the claim repeats
 )
 AGAINST = (

@@ -59,7 +59,7 @@ TG.drawAnswer = (() => {
   const DOUBT = {};  // owns the words for which a claim is not supported
   const asWindow = (owner) => ({ start: owner.window?.[0], end: owner.window?.[1], owner });
 
-  /* Of several claims in one place, the one that most needs a look gives the colour. */
+  /* Of several claims in one place, the one that most needs a look gives the color. */
   function worstVerdict(claims) {
     const names = claims.map((claim) => verdictOf(claim).name);
     return ["unsupported", "unknown", "supported"].find((name) => names.includes(name));

@@ -37,24 +37,24 @@ const subgraphs = ({ make, listen }) => {
   }
 
   /* From the edge of the entity's box to the near edge of a value's. */
-  function ends(centre, node) {
+  function ends(center, node) {
     const y = node.top + node.height / 2;
-    const middle = centre.top + centre.height / 2;
-    if (node.right <= centre.left) return [{ x: centre.left, y: middle }, { x: node.right, y }];
-    if (node.left >= centre.right) return [{ x: centre.right, y: middle }, { x: node.left, y }];
-    return [{ x: centre.left + 10, y: centre.bottom }, { x: node.left, y, below: true }];
+    const middle = center.top + center.height / 2;
+    if (node.right <= center.left) return [{ x: center.left, y: middle }, { x: node.right, y }];
+    if (node.left >= center.right) return [{ x: center.right, y: middle }, { x: node.left, y }];
+    return [{ x: center.left + 10, y: center.bottom }, { x: node.left, y, below: true }];
   }
 
   function drawLines(net) {
     const origin = net.getBoundingClientRect();
     const place = (rect) => ({ left: rect.left - origin.left, right: rect.right - origin.left,
       top: rect.top - origin.top, bottom: rect.bottom - origin.top, height: rect.height });
-    const centre = place(net.querySelector(".entity").getBoundingClientRect());
+    const center = place(net.querySelector(".entity").getBoundingClientRect());
     const nodes = [...net.querySelectorAll("li")].filter((node) => node.offsetParent !== null);
     /* Those that matter are drawn over the others. */
     nodes.sort((a, b) => Object.keys(STATES).indexOf(b.className) - Object.keys(STATES).indexOf(a.className));
     net.querySelector("svg").replaceChildren(...nodes.map((node) =>
-      path(...ends(centre, place(node.getBoundingClientRect())), node.className)));
+      path(...ends(center, place(node.getBoundingClientRect())), node.className)));
   }
 
   function table(graph) {

@@ -24,7 +24,7 @@ Clusters = NDArray[Any] | Sequence[Any]
 class LabelGroup:
     """The items with one label in the order of their scores; `unit` and `scores` have shape (m,).
 
-    A score is `scale · (centre + spread · standard)`, `standard` from -1 to 1, so that sums of
+    A score is `scale · (center + spread · standard)`, `standard` from -1 to 1, so that sums of
     squares neither overflow nor lose the digits of a narrow spread. `powers` (m, 2) are these and
     their squares.
     """
@@ -34,8 +34,8 @@ class LabelGroup:
         self.label, self.n, self.scale = label, len(scores), scale
         self.scores, self.unit = scores[order], unit[order]
         unscaled = self.scores / scale
-        self.centre = float(unscaled[0] / 2 + unscaled[-1] / 2) if len(scores) else 0.0
-        deviation = unscaled - self.centre
+        self.center = float(unscaled[0] / 2 + unscaled[-1] / 2) if len(scores) else 0.0
+        deviation = unscaled - self.center
         self.spread = float(np.abs(deviation).max(initial=0.0)) or 1.0
         standard = deviation / self.spread
         self.powers = np.stack((standard, standard * standard), axis=1)
@@ -79,7 +79,7 @@ class GradedLabels:
         self.cells = _cells(scores, values, code, unit)
 
 
-class LabelledScores:
+class LabeledScores:
     """The items that have both a score and a label, of which neither is NaN.
 
     `distinct` (places,) are the scores; `place` (n,) is each item's; `upto[k]` (places + 1,) is how

@@ -28,7 +28,7 @@ from trueground.stats.bootstrap import (
     Ints,
     varying_interval,
 )
-from trueground.stats.human.column import LabelledScores
+from trueground.stats.human.column import LabeledScores
 from trueground.stats.human.weighing import GAP
 
 # metrics.md, "Human agreement and correlation"
@@ -228,7 +228,7 @@ class CalibrationByChance(NamedTuple):
 
 
 def calibration_by_chance(
-    column: LabelledScores,
+    column: LabeledScores,
     point: Mapping[str, Floats],
     draws: Mapping[str, Floats],
     level: float,
@@ -271,7 +271,7 @@ def calibration_interval(
     return (0.0 if value <= _high(calibrated, level) else least), most
 
 
-def _calibrated_draws(column: LabelledScores, bins: Ints, draws: int, seed: int) -> Floats:
+def _calibrated_draws(column: LabeledScores, bins: Ints, draws: int, seed: int) -> Floats:
     """Calibration errors of labels that are drawn from the scores, one by one; (draws or more,)."""
     random = np.random.Generator(np.random.SFC64([seed, _STREAM]))
     rows = max(draws, _DRAWS)

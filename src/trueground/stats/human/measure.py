@@ -14,8 +14,8 @@ from trueground.stats.arithmetic.sums import sum_counts
 from trueground.stats.bootstrap import Floats, Mask, percentiles, varying_interval
 from trueground.stats.human.column import (
     Clusters,
+    LabeledScores,
     LabelGroup,
-    LabelledScores,
     check_numbers,
     number_units,
 )
@@ -127,7 +127,7 @@ class Measured(Estimated):
             values = np.asarray(one, np.float64)
             check_numbers(name, values, truth)
             wanted[name] = probability if isinstance(probability, bool) else probability[name]
-            columns[name] = LabelledScores(
+            columns[name] = LabeledScores(
                 values,
                 truth,
                 unit,
@@ -243,7 +243,7 @@ def measure(scores: ArrayLike, labels: ArrayLike, **options: Any) -> Measured:
 
 
 def assemble(
-    one: LabelledScores,
+    one: LabeledScores,
     units: int,
     draws: dict[str, Floats],
     *,
@@ -291,12 +291,12 @@ def assemble(
     )
 
 
-def units_of(column: LabelledScores, members: Mask) -> int:
+def units_of(column: LabeledScores, members: Mask) -> int:
     """How many units hold these items."""
     return len(np.unique(column.unit[members]))
 
 
-def _best_threshold(one: LabelledScores) -> float | None:
+def _best_threshold(one: LabeledScores) -> float | None:
     """As in stats.thresholds; None where no threshold tells anything apart."""
     if len(one.distinct) < 2 or one.positive.all() or not one.positive.any():
         return None
@@ -307,7 +307,7 @@ def _best_threshold(one: LabelledScores) -> float | None:
 
 def _estimate(
     name: str,
-    one: LabelledScores,
+    one: LabeledScores,
     value: float,
     draws: Mapping[str, Floats],
     chance: CalibrationByChance | None,
@@ -337,7 +337,7 @@ def _estimate(
     return MeasureEstimate.from_interval(value, n, ends)
 
 
-def _why_undefined(name: str, column: LabelledScores, wants_probability: bool) -> str:
+def _why_undefined(name: str, column: LabeledScores, wants_probability: bool) -> str:
     n, positives, distinct = column.n, sum_counts(column.positive), column.distinct
     both = _needs_both(name, column)
     if not n:
@@ -374,7 +374,7 @@ def _why_undefined(name: str, column: LabelledScores, wants_probability: bool) -
     return "it is undefined on these items"
 
 
-def _why_no_interval(name: str, column: LabelledScores) -> str | None:
+def _why_no_interval(name: str, column: LabeledScores) -> str | None:
     """Why a value has no interval: it is chosen here, or rests on too few units; else None."""
     if name == _BEST:
         return "chosen on these labels, so it flatters; `judge calibrate` has one held out"
@@ -382,7 +382,7 @@ def _why_no_interval(name: str, column: LabelledScores) -> str | None:
     if name in _RATES:
         del sides["positive" if name == "false_positive_rate" else "negative"]
     elif not _needs_both(name, column):
-        sides = {"labelled": np.ones(column.n, np.bool_)}
+        sides = {"labeled": np.ones(column.n, np.bool_)}
     for side, members in sides.items():
         units = units_of(column, members)
         if units < LEAST:
@@ -391,7 +391,7 @@ def _why_no_interval(name: str, column: LabelledScores) -> str | None:
     return None
 
 
-def _needs_both(name: str, column: LabelledScores) -> bool:
+def _needs_both(name: str, column: LabeledScores) -> bool:
     return name in _BOTH_KINDS or (name in _RANKS and not column.ordinal)
 
 
@@ -422,14 +422,14 @@ def _label_stats(
     return LabelStats(group.label, group.n, *estimates)
 
 
-def _confusion(column: LabelledScores, below: int) -> dict[str, int]:
+def _confusion(column: LabeledScores, below: int) -> dict[str, int]:
     """How many items of each label have a verdict of yes or no, no in the lowest `below` places."""
     tn, fn = (int(upto[below]) for upto in column.upto)
     n, p = (int(upto[-1]) for upto in column.upto)
     return {"tp": p - fn, "fp": n - tn, "fn": fn, "tn": tn}
 
 
-def _reliability(column: LabelledScores) -> list[dict[str, float | int]] | None:
+def _reliability(column: LabeledScores) -> list[dict[str, float | int]] | None:
     """The bins of the calibration error, rising; None where the score is no probability."""
     if column.bins is None:
         return None
@@ -439,7 +439,7 @@ def _reliability(column: LabelledScores) -> list[dict[str, float | int]] | None:
     ]
 
 
-def _histogram(column: LabelledScores, unit_scale: bool) -> dict[str, Any]:
+def _histogram(column: LabeledScores, unit_scale: bool) -> dict[str, Any]:
     """Scores by 0/1 label on one axis: from 0 to 1 for probabilities, else as far as they go."""
     if not column.n:
         return {"edges": [], "counts": {"0": [], "1": []}}

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from trueground.errors import InputError
 from trueground.stats.arithmetic.sums import count_product, sum_counts, total
 from trueground.stats.bootstrap import Floats, Mask, ratio, varying_interval
-from trueground.stats.human.column import Clusters, LabelledScores, check_numbers, number_units
+from trueground.stats.human.column import Clusters, LabeledScores, check_numbers, number_units
 from trueground.stats.human.estimates import (
     Estimated,
     MeasureEstimate,
@@ -85,7 +85,7 @@ class Ceiling:
                 unknown = np.isnan(reference) | even
                 reference = np.where(unknown, np.nan, reference > 0.5)
             columns.append(
-                LabelledScores(
+                LabeledScores(
                     table[:, k],
                     reference,
                     unit,
@@ -169,12 +169,12 @@ def preferences(
     people = np.asarray(preferences, np.float64)
     check_numbers("differences", metric, people)
     unit, units = number_units(len(people), clusters)
-    one = LabelledScores(metric, people, unit, positive_above=0.0, ordinal=True)
+    one = LabeledScores(metric, people, unit, positive_above=0.0, ordinal=True)
     scores, labels = one.scores, one.labels
     sides = {"sign_agreement": labels != 0, "accuracy": (labels != 0) & (scores != 0)}
     right = (np.sign(scores) * np.sign(labels) + 1) / 2
 
-    def weigh_pairs(column: LabelledScores, draws: Draws) -> dict[str, Floats]:
+    def weigh_pairs(column: LabeledScores, draws: Draws) -> dict[str, Floats]:
         each = draws.take("pairs", draws.floats, column.unit)
         shares = {
             # `right` holds 0, halves and 1: these sums are exact.
@@ -232,7 +232,7 @@ def _mean_of_others(table: Floats, annotator: int) -> Floats:
 
 
 def _estimate_preference(
-    one: LabelledScores,
+    one: LabeledScores,
     name: str,
     members: Mask,
     point: dict[str, Floats],

@@ -28,7 +28,7 @@ from trueground.stats.arithmetic.sums import (
     sum_count_rows,
 )
 from trueground.stats.bootstrap import Floats, Ints, ratio
-from trueground.stats.human.column import GradedLabels, LabelGroup, LabelledScores, RankBit
+from trueground.stats.human.column import GradedLabels, LabeledScores, LabelGroup, RankBit
 from trueground.stats.thresholds import measures
 
 GROUP = 8
@@ -82,17 +82,17 @@ class Draws:
         return out
 
 
-Weigh = Callable[[LabelledScores, Draws], dict[str, Floats]]
+Weigh = Callable[[LabeledScores, Draws], dict[str, Floats]]
 
 
-def weigh_once(weigh: Weigh, column: LabelledScores, units: int) -> dict[str, Floats]:
+def weigh_once(weigh: Weigh, column: LabeledScores, units: int) -> dict[str, Floats]:
     """Each statistic of the sample itself, shape (1,)."""
     return weigh(column, Draws(np.ones((1, units))))
 
 
 def resample(
     weigh: Weigh,
-    columns: Sequence[LabelledScores],
+    columns: Sequence[LabeledScores],
     units: int,
     *,
     resamples: int,
@@ -158,7 +158,7 @@ class _GroupSums(NamedTuple):
     variance: Floats
 
 
-def weigh(column: LabelledScores, draws: Draws) -> dict[str, Floats]:
+def weigh(column: LabeledScores, draws: Draws) -> dict[str, Floats]:
     """MEASURES, and "kind/statistic" for the scores by label and by grade.
 
     The best balanced accuracy is not among them, and the calibration error is there as its gaps.
@@ -283,7 +283,7 @@ def _ordinal_alpha(scale: GradedLabels, draws: Draws) -> Floats:
 
 
 def _binary_measures(
-    column: LabelledScores, negative: Floats, positive: Floats, draws: Draws
+    column: LabeledScores, negative: Floats, positive: Floats, draws: Draws
 ) -> dict[str, Floats]:
     """AUROC, ρ, τ-b and the gaps of the calibration error, from the weights below each place.
 
@@ -356,17 +356,17 @@ def _describe(name: str, group: LabelGroup, sums: _GroupSums) -> dict[str, Float
     size = group.scale * group.spread
     sample = ratio(sums.variance * total, total - 1.0)
     return {
-        f"{name}/mean": group.scale * (group.centre + group.spread * sums.mean),
+        f"{name}/mean": group.scale * (group.center + group.spread * sums.mean),
         f"{name}/median": median,
         f"{name}/sd": np.where(group.n > 1, np.sqrt(sample) * size, np.nan),
     }
 
 
-def _point_biserial(column: LabelledScores, negative: _GroupSums, positive: _GroupSums) -> Floats:
+def _point_biserial(column: LabeledScores, negative: _GroupSums, positive: _GroupSums) -> Floats:
     """Pearson's correlation with a 0/1 label, from the moments of both groups."""
     low, high = column.kinds
     n, p = negative.total, positive.total
-    apart = high.centre - low.centre + high.spread * positive.mean - low.spread * negative.mean
+    apart = high.center - low.center + high.spread * positive.mean - low.spread * negative.mean
     within_high = p * high.spread * high.spread * positive.variance
     within_low = n * low.spread * low.spread * negative.variance
     between = ratio(n * p, n + p) * apart * apart

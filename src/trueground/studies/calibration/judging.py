@@ -1,4 +1,4 @@
-"""What a judge says of labelled records, as numbers."""
+"""What a judge says of labeled records, as numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trueground.components import ComponentSpec
 from trueground.errors import CoverageError, UsageError
 from trueground.judges import Judge, get_judge
 from trueground.stats import ScoredLabels
-from trueground.studies.labelled import LabelledSets
+from trueground.studies.labeled import LabeledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
 
 _POSITIVE = 0.5  # between labels as the statistics get them, 0 and 1
@@ -34,7 +34,7 @@ class JudgedRecords:
 
     judge: Judge
     decomposer: Decomposer | None
-    sets: LabelledSets
+    sets: LabeledSets
     unscored: Sequence[Counter[str]]
     by_verdict: bool
     scores: NDArray[np.float64]
@@ -75,13 +75,13 @@ def why_unfit(record: Record) -> str | None:
 
 
 def judge_records(
-    sets: LabelledSets,
+    sets: LabeledSets,
     judge: Judge,
     decomposer: Decomposer | None,
     needs_scores: bool,
     progress: Callable[[str, int, int | None], None],
 ) -> JudgedRecords:
-    """Ask the judge about all labelled records; nothing but their numbers is kept.
+    """Ask the judge about all labeled records; nothing but their numbers is kept.
 
     CoverageError where no record has a verdict. With `needs_scores` UsageError where there are
     verdicts, and none has a score.

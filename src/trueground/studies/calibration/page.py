@@ -66,7 +66,7 @@ def calibration_page(raw: Raw) -> Page:
 def _lead(raw: Raw) -> list[Any]:
     groups = "" if raw["groups"] is None else f", {raw['groups']:,} groups taken as clusters"
     unscored = "".join(f", {count:,} {why}" for why, count in raw["unscored"].items())
-    label = (" that people labelled ", Span.strong(raw["label"]))
+    label = (" that people labeled ", Span.strong(raw["label"]))
     return [
         several(raw["n"], "record"),
         *label,

@@ -25,7 +25,7 @@ from trueground.judges import Judge, StackFile, StackMember, get_judge
 from trueground.net import redact_urls
 from trueground.stats import (
     CalibrationCurve,
-    LabelledClaims,
+    LabeledClaims,
     LogisticModel,
     Measured,
     ScoredLabels,
@@ -34,7 +34,7 @@ from trueground.stats import (
     total,
 )
 from trueground.studies.calibration.judging import context_texts
-from trueground.studies.labelled import LabelledSets
+from trueground.studies.labeled import LabeledSets
 from trueground.types import Failure, JudgeRequest, Status
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 STACK = "stack"
-# Divided by the number of records. Chosen on the labelled sets: 3 ranks 0.001 better where it was
+# Divided by the number of records. Chosen on the labeled sets: 3 ranks 0.001 better where it was
 # fitted, but tells a changed number or name less surely.
 PENALTY = 10.0
 _LEAST_OF_A_KIND = 10
@@ -100,17 +100,17 @@ class MeasuredJudge:
 
 @dataclass(frozen=True)
 class MeasuredClaims:
-    """What all judges said of labelled records.
+    """What all judges said of labeled records.
 
     `names` (judge by judge) are the features of `rows`, `alone` has each judge's mean number over
     the claims of a record, shape (records,).
     """
 
     judges: Sequence[MeasuredJudge]
-    sets: LabelledSets
+    sets: LabeledSets
     unscored: Counter[str]
     names: list[list[str]]
-    rows: LabelledClaims
+    rows: LabeledClaims
     alone: dict[str, NDArray[np.float64]]
     clusters: NDArray[np.int64] | None
 
@@ -130,12 +130,12 @@ def open_judges(written: Sequence[str], cache: bool, stack: ExitStack) -> list[M
 
 
 def measure_claims(
-    sets: LabelledSets,
+    sets: LabeledSets,
     judges: Sequence[MeasuredJudge],
     decomposer: Decomposer,
     progress: Callable[[str, int, int | None], None],
 ) -> MeasuredClaims:
-    """Ask all judges about every claim of the labelled records. CoverageError: none is scored."""
+    """Ask all judges about every claim of the labeled records. CoverageError: none is scored."""
     unscored = sum((Counter(one.unused) for one in sets.all_sets), Counter[str]())
     counts: list[int] = []  # claims of each record
     kept: list[bool] = []
@@ -167,7 +167,7 @@ def measure_claims(
 
 
 def _assemble(
-    sets: LabelledSets,
+    sets: LabeledSets,
     judges: Sequence[MeasuredJudge],
     unscored: Counter[str],
     of: NDArray[np.int64],
@@ -187,7 +187,7 @@ def _assemble(
         alone[judge.member.label] = np.bincount(of, numbers, len(labels)) / np.maximum(
             np.bincount(of, minlength=len(labels)), 1
         )
-    rows = LabelledClaims(
+    rows = LabeledClaims(
         np.hstack(blocks), of, labels.astype(np.float64), np.full(len(labels), 1 / len(used))
     )
     return MeasuredClaims(
@@ -291,7 +291,7 @@ def compute_stack(
     return FittedStack(raw)
 
 
-def fit(rows: LabelledClaims, names: Sequence[Sequence[str]]) -> LogisticModel:
+def fit(rows: LabeledClaims, names: Sequence[Sequence[str]]) -> LogisticModel:
     """The weights that suit these records, drawn to the mean of the judges' own log-odds.
 
     `names` are the features of each judge. Few labels then change little of what judges say.
@@ -356,8 +356,8 @@ def _errors(
 ) -> dict[str, float | None]:
     if probabilities is None:
         return {"calibration_error": None, "brier": None}
-    labelled = ScoredLabels(probabilities, labels)
-    return {"calibration_error": labelled.calibration_error(), "brier": labelled.brier()}
+    labeled = ScoredLabels(probabilities, labels)
+    return {"calibration_error": labeled.calibration_error(), "brier": labeled.brier()}
 
 
 def _worst(statuses: Sequence[Status]) -> Status:

@@ -245,8 +245,8 @@ def _curve_entries(
     def errors(probabilities: NDArray[np.float64] | None) -> dict[str, float | None]:
         if probabilities is None:
             return {"calibration_error": None, "brier": None}
-        labelled = ScoredLabels(probabilities, j.labels)
-        return {"calibration_error": labelled.calibration_error(), "brier": labelled.brier()}
+        labeled = ScoredLabels(probabilities, j.labels)
+        return {"calibration_error": labeled.calibration_error(), "brier": labeled.brier()}
 
     def bins(probabilities: NDArray[np.float64] | None) -> list[dict[str, float | int]] | None:
         if probabilities is None:

@@ -66,7 +66,7 @@ def calibrate(
     cache: Cache = True,
     progress: Progress | bool = do_nothing,
 ) -> "Calibration":
-    """Judge labelled answers; choose the threshold, and fit probabilities, that suit the labels.
+    """Judge labeled answers; choose the threshold, and fit probabilities, that suit the labels.
 
     `source` is what `score` takes; of several files each is also reported by itself. The judge is
     asked once per record whether its contexts support the whole response; with a `decomposer` once
@@ -94,7 +94,7 @@ def calibrate(
         why_unfit,
     )
     from trueground.studies.calibration.statistics import CalibrationSettings, compute_calibration
-    from trueground.studies.labelled import LabelledSets
+    from trueground.studies.labeled import LabeledSets
 
     settings = CalibrationSettings(objective, precision, method, seed, resamples, level)
     bare = make_uncalibrated(judge, cache)
@@ -107,7 +107,7 @@ def calibrate(
         _interruptible(bare.spent is not None, cache),
         _closing(bare, judge),
         _closing(splitter, decomposer),
-        LabelledSets(
+        LabeledSets(
             source,
             label=label,
             rule={"positive_above": positive_above},
@@ -146,7 +146,7 @@ def fit_judge(
     cache: Cache = True,
     progress: Progress | bool = do_nothing,
 ) -> "FittedStack":
-    """Weigh several judges by labelled answers, so that together they tell more than the best.
+    """Weigh several judges by labeled answers, so that together they tell more than the best.
 
     `source`, `label`, `labels`, `positive_above` and `limit` are as in `calibrate`. Answers are
     split by the `decomposer`, each of `judges` is asked about every claim, and a logistic model
@@ -166,7 +166,7 @@ def fit_judge(
     from trueground.labels import LabelFiles
     from trueground.studies.calibration.judging import why_unfit
     from trueground.studies.calibration.stacking import compute_stack, measure_claims, open_judges
-    from trueground.studies.labelled import LabelledSets
+    from trueground.studies.labeled import LabeledSets
 
     draws = {"resamples": resamples, "seed": seed, "level": level}
     declared_options(fit_judge).check(draws)
@@ -181,7 +181,7 @@ def fit_judge(
         asks = any(one.alone.spent is not None for one in opened)
         stack.enter_context(_interruptible(asks, cache))
         stack.enter_context(_closing(splitter, decomposer))
-        sets = LabelledSets(
+        sets = LabeledSets(
             source,
             label=label,
             rule={"positive_above": positive_above},

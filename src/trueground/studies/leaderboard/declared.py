@@ -419,7 +419,7 @@ def _combined(row: BoardRow, line: Sequence[BoardCell | None]) -> dict[str, Any]
     cells = [cell for cell in line if cell]
     placed = math.fsum(cell.place_value or 0.0 for cell in cells) / len(cells)
     return {
-        "organisation": row.facts.organisation if row.facts else None,
+        "organization": row.facts.organization if row.facts else None,
         "score": math.fsum(map(mean_of, cells)) / len(cells),
         "placed_by": placed if any(cell.placed_by is not None for cell in cells) else None,
     }

@@ -29,7 +29,7 @@ class ModelInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     family: str
-    organisation: str
+    organization: str
     size: float | None = None
     base: str = ""
     training: str = ""
@@ -54,14 +54,14 @@ def load_models(extra: Path | None = None) -> Models:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise InputError(
                 f"the models table {path}: {error}. Expected a JSON list such as "
-                '[{"name": "my-model", "family": "My", "organisation": "Me", "size": 7}]'
+                '[{"name": "my-model", "family": "My", "organization": "Me", "size": 7}]'
             ) from error
         found |= _by_name(models)
     return MappingProxyType(found)
 
 
 def find_model(name: str, models: Models | None = None) -> ModelInfo | None:
-    """The model of that name or alias, in any case, also behind an organisation's or `hf:` prefix.
+    """The model of that name or alias, in any case, also behind an organization's or `hf:` prefix.
 
     `models` is what `load_models` gave; without it the shipped table and the user's own are read.
     """

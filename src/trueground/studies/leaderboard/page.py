@@ -210,7 +210,7 @@ def _sizes(board: Json) -> list[Part]:
     if not any(row["facts"] for row in board["rows"]):
         return []
     head = [Head("Model"), Head("Size", "number", note="billions of parameters", digits=1)]
-    head += map(Head, ("Family", "Organisation", "Base", "Training", "Weights"))
+    head += map(Head, ("Family", "Organization", "Base", "Training", "Weights"))
     order = sorted(
         board["rows"],
         key=lambda row: ((row["facts"]["size"] or 1e9) if row["facts"] else 1e10, row["name"]),
@@ -222,7 +222,7 @@ def _sizes(board: Json) -> list[Part]:
         cells += [""] * 4
         if facts is not None:
             weights = "–" if facts["open"] is None else "open" if facts["open"] else "closed"
-            known = (facts["family"], facts["organisation"], facts["base"], facts["training"])
+            known = (facts["family"], facts["organization"], facts["base"], facts["training"])
             cells = [facts["size"], *(value or "–" for value in known), weights]
         tone: Literal["published"] | None = "published" if row["source"] else None
         rows.append(Row([model_cell(row), *cells], tone))

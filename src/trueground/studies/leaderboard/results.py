@@ -78,7 +78,7 @@ class StudyRow:
     size: tuple[float, str] | None = None
     ranks: tuple[int, int, int] | None = None
     declining: Declining | None = None
-    organisation: str | None = None
+    organization: str | None = None
     score: float | None = None
     placed_by: float | None = None
     unlike: str | None = None
@@ -193,7 +193,7 @@ def ranked(rows: Sequence[StudyRow]) -> list[StudyRow]:
 
 
 def best_of_each(rows: Sequence[StudyRow]) -> list[StudyRow]:
-    """Of each organisation the best model.
+    """Of each organization the best model.
 
     One of unknown origin competes with nobody, and none with a row that stands apart.
     """
@@ -203,7 +203,7 @@ def best_of_each(rows: Sequence[StudyRow]) -> list[StudyRow]:
 
     best: dict[tuple[str, str], StudyRow] = {}
     for row in rows:
-        key = ("", row.organisation) if row.organisation and not row.apart else (row.name, "")
+        key = ("", row.organization) if row.organization and not row.apart else (row.name, "")
         if key not in best or score(row) > score(best[key]):
             best[key] = row
     return sorted(best.values(), key=lambda row: (bool(row.apart), -score(row), row.name))

@@ -34,7 +34,7 @@ from trueground.text import few
 Json = dict[str, Any]
 _Of = Callable[[Run, BoardColumn], str]
 _ROW = ("name", "model", "source", "cells", "best")
-_FACTS = ("family", "base", "size", "training", "organisation", "open")
+_FACTS = ("family", "base", "size", "training", "organization", "open")
 # What must be equal in a column, as a run tells it.
 _SIGNATURE: dict[str, _Of] = {
     "metric signature": lambda run, column: run.manifest.metrics.get(column.metric, "")

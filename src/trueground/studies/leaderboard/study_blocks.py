@@ -37,7 +37,7 @@ _FEWER = (
 )
 LEAST = 3  # models in a picture of points; two are better read in the table
 _OPEN = 2  # tables of a study that need not be unfolded
-_MANY = 8  # models of the user's with a colour each
+_MANY = 8  # models of the user's with a color each
 SIZES = Axis("billions of parameters", log=True)
 # What is counted of two runs, or of one with both kinds of questions.
 _DECLINING = {
@@ -376,8 +376,8 @@ def _mean(table: Json) -> list[Block]:
 
     columns: list[Column] = [
         (
-            Head("Organisation"),
-            lambda row: row["organisation"] or [Span.quiet("not in the models table")],
+            Head("Organization"),
+            lambda row: row["organization"] or [Span.quiet("not in the models table")],
         ),
         *(_values(table, place, 0, at) for at, place in enumerate(table["places"])),
         (Head("Combined", "estimate"), score),

@@ -18,7 +18,7 @@ from trueground.labels import LabelRule
 from trueground.metrics import METRICS
 from trueground.options import Progress
 from trueground.stats import Ceiling, Measured, OverSets, mean, preferences, sum_counts
-from trueground.studies.labelled import LabelledSet, LabelledSets
+from trueground.studies.labeled import LabeledSet, LabeledSets
 from trueground.studies.validation.notes import RunMetrics, format_unscored, one_kind, shared_groups
 from trueground.studies.validation.result import FORMAT
 from trueground.studies.validation.scored import ScoredSet, score_sets, worst_items
@@ -26,7 +26,7 @@ from trueground.types import Record
 
 Floats = NDArray[np.float64]
 # Scores turned so that more is better, and what is measured of them.
-TurnedSet = tuple[LabelledSet, dict[str, Floats], dict[str, Measured]]
+TurnedSet = tuple[LabeledSet, dict[str, Floats], dict[str, Measured]]
 Differences = dict[str, dict[str, dict[str, Any]]]  # measure → metric → difference
 _CALIBRATION = "calibration_error"
 PREFERENCE = "preference"
@@ -133,7 +133,7 @@ def start_raw(
 
 def measure_sets(
     raw: dict[str, Any],
-    sets: LabelledSets,
+    sets: LabeledSets,
     plan: Plan | None,
     from_runs: RunMetrics,
     settings: MeasureSettings,
@@ -142,7 +142,7 @@ def measure_sets(
 ) -> list[tuple[str, Iterator[dict[str, Any]]]]:
     """Fill in sets, means, pooled numbers and notes; `named`: the user named the metrics.
 
-    Returns for each set its name and a line for each of its labelled records, made when they are
+    Returns for each set its name and a line for each of its labeled records, made when they are
     read. CoverageError where nothing has a score.
     """
     lines = []
@@ -200,7 +200,7 @@ def measure_sets(
     return lines
 
 
-def _ceiling(one: LabelledSet, settings: MeasureSettings) -> dict[str, Any] | None:
+def _ceiling(one: LabeledSet, settings: MeasureSettings) -> dict[str, Any] | None:
     """One annotator against the rest: each by name, and their mean; None for fewer than two.
 
     Records on which all are tied have no label, but count here: only a tie of the rest leaves one
@@ -234,7 +234,7 @@ def _metric_entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any
 
 
 def _item_lines(
-    sets: LabelledSets, of: LabelledSet, scores: Mapping[str, Floats]
+    sets: LabeledSets, of: LabeledSet, scores: Mapping[str, Floats]
 ) -> Iterator[dict[str, Any]]:
     for row, (record, label) in enumerate(chain.from_iterable(sets.batches(of))):
         own = {key: float(values[row]) for key, values in scores.items()}  # NaN becomes null
@@ -243,7 +243,7 @@ def _item_lines(
 
 
 def _worst_rows(
-    one: LabelledSet, scores: Floats, measured: Measured, settings: MeasureSettings
+    one: LabeledSet, scores: Floats, measured: Measured, settings: MeasureSettings
 ) -> NDArray[np.int64]:
     """Rows whose verdict (score > threshold, or ≥) is not the label, the farthest from it first.
 
@@ -342,7 +342,7 @@ def why_no_pair(record: Record) -> str | None:
 
 def measure_pairs(
     raw: dict[str, Any],
-    sets: LabelledSets,
+    sets: LabeledSets,
     plan: Plan | None,
     settings: MeasureSettings,
     progress: Progress,
@@ -402,7 +402,7 @@ def measure_pairs(
     raw["mean"] = {key: means.raw_means(settings.level) for key, means in over.items()}
 
 
-def _both_responses(sets: LabelledSets) -> Iterator[list[Record]]:
+def _both_responses(sets: LabeledSets) -> Iterator[list[Record]]:
     for one in sets.sets:
         for batch in sets.batches(one):
             both = []

@@ -13,7 +13,7 @@ from trueground.errors import InputError, UsageError
 from trueground.labels import LabelRule
 from trueground.metrics import METRICS, Spec
 from trueground.studies.finished import FinishedRun
-from trueground.studies.labelled import LabelledSet
+from trueground.studies.labeled import LabeledSet
 
 VERDICTS = ("above", "at-least")
 MetricNames = str | Sequence[str | Spec] | None
@@ -57,7 +57,7 @@ class RunMetrics:
     `judge` and `decomposer` are those of the first that a run names.
     """
 
-    def __init__(self, sets: Sequence[LabelledSet], metrics: MetricNames) -> None:
+    def __init__(self, sets: Sequence[LabeledSet], metrics: MetricNames) -> None:
         """UsageError: a metric that a run does not have. InputError: see `check_signatures`."""
         self.keys: dict[int, list[str]] = {}
         self._first: dict[str, str] = {}
@@ -136,7 +136,7 @@ def _next_step(reasons: str, keys: Sequence[str]) -> str:
     return f"; fill in the missing fields{which}, name their columns with --map, or leave it out"
 
 
-def one_kind(one: LabelledSet, rule: LabelRule) -> list[str]:
+def one_kind(one: LabeledSet, rule: LabelRule) -> list[str]:
     """The note on a set whose labels are all positive, or all negative; none for any other."""
     if one.positives not in (0, one.n):
         return []
@@ -153,7 +153,7 @@ def one_kind(one: LabelledSet, rule: LabelRule) -> list[str]:
     ]
 
 
-def shared_groups(sets: Sequence[LabelledSet]) -> list[str]:
+def shared_groups(sets: Sequence[LabeledSet]) -> list[str]:
     """The note on sets that have groups of the same name; none where no two have any."""
     grouped = [one for one in sets if one.grouped]
     if len(grouped) < 2:

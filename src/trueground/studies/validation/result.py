@@ -19,7 +19,7 @@ from trueground.files import NewFolders, OutputPath
 if TYPE_CHECKING:
     from trueground.evaluate import Components
     from trueground.reports import Page
-    from trueground.studies.labelled import LabelledSet
+    from trueground.studies.labeled import LabeledSet
 
 
 FORMAT = "trueground-validation-1"
@@ -172,7 +172,7 @@ def undo_on_failure(output: ValidationOutput | None, cache: bool) -> Iterator[No
 
 
 def make_manifest(
-    sets: Sequence[LabelledSet], parts: Components, command: Sequence[str], start: str
+    sets: Sequence[LabeledSet], parts: Components, command: Sequence[str], start: str
 ) -> dict[str, Any]:
     """The manifest in the folder of a finished validation; `start` is a time (ISO 8601)."""
     from trueground.net import redact_command

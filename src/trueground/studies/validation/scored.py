@@ -1,4 +1,4 @@
-"""Labelled sets with their scores, new or of a finished run, and where a metric errs most."""
+"""Labeled sets with their scores, new or of a finished run, and where a metric errs most."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trueground.labels import RecordLabel
 from trueground.options import Progress
 from trueground.runs import Item
 from trueground.studies.finished import FinishedRun
-from trueground.studies.labelled import LabelledSet, LabelledSets
+from trueground.studies.labeled import LabeledSet, LabeledSets
 from trueground.types import Record, Status
 
 Floats = NDArray[np.float64]
@@ -34,13 +34,13 @@ _decode = msgspec.json.Decoder(Item).decode
 
 @dataclass
 class ScoredSet:
-    """A set with the scores of its labelled records, all of shape (n,), by metric.
+    """A set with the scores of its labeled records, all of shape (n,), by metric.
 
     `scores` are NaN where `status` (codes of Status) is not 0. `open_items` opens lines of
-    items.jsonl, in which `places` (n,) are the numbers of the labelled records.
+    items.jsonl, in which `places` (n,) are the numbers of the labeled records.
     """
 
-    set: LabelledSet
+    set: LabeledSet
     scores: dict[str, Floats]
     status: dict[str, NDArray[np.uint8]]
     places: NDArray[np.int64]
@@ -64,7 +64,7 @@ class ScoredSet:
 
 
 def score_sets(
-    sets: LabelledSets,
+    sets: LabeledSets,
     plan: Plan | None,
     run_keys: Mapping[int, Sequence[str]],
     workers: int | None,
@@ -82,8 +82,8 @@ def score_sets(
         return
     fresh = [one for one in sets.sets if one.run is None]
     total, done, keys = sum(one.n for one in fresh), 0, plan.keys
-    labelled = (batch for one in fresh for batch in sets.batches(one) if batch)
-    records = ([record for record, _ in batch] for batch in labelled)
+    labeled = (batch for one in fresh for batch in sets.batches(one) if batch)
+    records = ([record for record, _ in batch] for batch in labeled)
     batches = score_batches(plan, records, total, workers)
     for one in fresh:
         n = 0
@@ -114,7 +114,7 @@ def _unpack(file: IO[bytes]) -> IO[bytes]:
 
 
 def _read_run(
-    sets: LabelledSets, one: LabelledSet, run: FinishedRun, keys: Sequence[str]
+    sets: LabeledSets, one: LabeledSet, run: FinishedRun, keys: Sequence[str]
 ) -> ScoredSet:
     scores = run.read_scores(keys)
     ids, used = sets.mask(one)
@@ -133,7 +133,7 @@ def _columns(keys: Sequence[str], table: NDArray[Any]) -> dict[str, NDArray[Any]
 
 
 def worst_items(
-    sets: LabelledSets, one: ScoredSet, rows: Mapping[str, NDArray[np.int64]]
+    sets: LabeledSets, one: ScoredSet, rows: Mapping[str, NDArray[np.int64]]
 ) -> dict[str, list[dict[str, Any]]]:
     """The items of these rows by metric, in their order, with texts and reasons."""
     wanted = sorted({row for of_metric in rows.values() for row in of_metric.tolist()})

@@ -132,7 +132,7 @@ def lead(raw: Raw) -> Sentence:
     if sets:
         n, positives = sum(one["n"] for one in sets), sum(one["positives"] for one in sets)
         where = f"{len(sets)} sets" if len(sets) > 1 else sets[0]["name"]
-        said = [f"{several(n, 'record')} that people have labelled ", label]
+        said = [f"{several(n, 'record')} that people have labeled ", label]
         said += [", in " if len(sets) > 1 else ", of the set ", Span.strong(where)]
         said.append(f"; {percent(positives, n, digits=0)} are positive (label above ")
         said.append(f"{short(raw['positive_above'])})")

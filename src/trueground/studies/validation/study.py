@@ -1,4 +1,4 @@
-"""How far metrics agree with people: labelled sets in, every measure of agreement out."""
+"""How far metrics agree with people: labeled sets in, every measure of agreement out."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _parse_keep(texts: Sequence[str]) -> dict[str, float]:
-    from trueground.studies.labelled import parse_keep
+    from trueground.studies.labeled import parse_keep
 
     return parse_keep(texts)
 
@@ -118,7 +118,7 @@ def validate(
     from trueground.evaluate import Components, Plan
     from trueground.execution import open_progress
     from trueground.labels import LabelFiles, LabelRule
-    from trueground.studies.labelled import LabelledSets
+    from trueground.studies.labeled import LabeledSets
     from trueground.studies.validation import measures, notes
     from trueground.studies.validation.result import (
         Validation,
@@ -150,7 +150,7 @@ def validate(
         notes.check_metric_names(metrics)  # a slip in a name should not cost a pass over the rows
         default = measures.PREFERENCE if pairs else LabelRule.DEFAULT
         sets = stack.enter_context(
-            LabelledSets(
+            LabeledSets(
                 source,
                 label=default if pairs and label is None else label,
                 rule={"positive_above": positive_above, "ordinal": ordinal, "graded": pairs},

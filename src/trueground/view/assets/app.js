@@ -1,6 +1,6 @@
-/* The application: who is here, which page is shown, the queue of tasks, and what was labelled. */
+/* The application: who is here, which page is shown, the queue of tasks, and what was labeled. */
 import { ask, countWaiting, deliverOld, isUsed, keep, know, leaveNothing, onOtherTab, onTrouble, outage, read, save } from "./api.js";
-import { Labeller } from "./label.js";
+import { Labeler } from "./label.js";
 import { LEAD_PAGES } from "./lead.js";
 import { Dialog, Markdown, allInWords, inTime, onDay } from "./texts.js";
 
@@ -90,7 +90,7 @@ function Queue({ me, number, setProgress }) {
   if (!kind) return html`<main class="calm"><p class="warning" role="alert">There are tasks of a new kind.</p><button type="button" onClick=${() => location.reload()}>Load the page again</button></main>`;
   return html`<${Instructed} kind=${kind}><//>
     <main>${refused ? html`<p class="warning again" role="alert">The label before was not taken: ${refused}</p>` : null}${number !== null ? html`<p class="note again">${task.label ? "You change a label of yours." : "A task by its number."} <a href="#/">Back to the queue</a></p>` : null}
-    <${Labeller} key=${task.turn} task=${task} kind=${kind} label=${task.label} save=${put} back=${back} /></main>`;
+    <${Labeler} key=${task.turn} task=${task} kind=${kind} label=${task.label} save=${put} back=${back} /></main>`;
 }
 
 /* Everybody sees the instructions of a kind once, before its first task. */
@@ -102,7 +102,7 @@ function Instructed({ kind }) {
     <p class="quiet">Press <kbd>i</kbd> to read this again, <kbd>?</kbd> for the keys.</p><//>` : null;
 }
 
-/* ---- what I labelled ---- */
+/* ---- what I labeled ---- */
 
 const Label = ({ label }) => html`<span class="facts"><span class="tag">${!label.decision ? label.state : label.state === "done" ? "decision" : "decision taken back"}</span> <span class="quiet" dir="auto">${allInWords(label.values)}</span></span>
   ${label.comment ? html`<span class="quiet text" dir="auto">“${label.comment}”</span>` : null}`;
@@ -118,7 +118,7 @@ function Mine() {
     setHistory({ ...history, [task]: labels });
   };
   return html`<main><h1>My labels</h1>${trouble ? html`<p class="warning" role="alert">${trouble}</p>` : null}
-    ${found ? html`<p class="quiet">${found.total} labelled, the latest first</p><ul class="answer-list">${found.labels.map((label) => html`<li key=${label.task} class="answer-row">
+    ${found ? html`<p class="quiet">${found.total} labeled, the latest first</p><ul class="answer-list">${found.labels.map((label) => html`<li key=${label.task} class="answer-row">
       <a href=${`#/task/${label.task}`} dir="auto">${label.title}</a><${Label} label=${label} />
       <div class="facts quiet">${onDay(label.at)} · ${inTime(label.seconds)} <button type="button" class="small" aria-label=${`history of ${label.title}`} onClick=${() => show(label.task)}>History</button></div>
       ${history[label.task] ? html`<ol class="history" reversed>${history[label.task].map((one, k) => html`<li key=${k}><span class="quiet">${onDay(one.at)}</span> <${Label} label=${one} /></li>`)}</ol>` : null}</li>`)}</ul>

@@ -65,7 +65,7 @@ function begin(place, task, label) {
 
 /* `save` gets {state, values, comment, seconds} and returns a promise; Refusals stand at the fields.
    `back` opens the task saved before. `aside` is shown above the fields; with `final` there is no skipping. */
-export function Labeller({ task, kind, label, save, back, aside, final }) {
+export function Labeler({ task, kind, label, save, back, aside, final }) {
   const place = `${final ? "decision" : "draft"}:${task.task}`;  // as in api.js
   const [draft, setDraft] = useState(() => begin(place, task, label));
   const [current, setCurrent] = useState(kind.fields[0].name);

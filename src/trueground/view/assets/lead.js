@@ -1,6 +1,6 @@
 /* The pages of whoever leads: people, agreement, judge, disputes, calibration. */
 import { ask, save } from "./api.js";
-import { Labeller } from "./label.js";
+import { Labeler } from "./label.js";
 import { Dialog, allInWords, inTime, inWords, onDay } from "./texts.js";
 
 const { html, useEffect, useLayoutEffect, useRef, useState } = htmPreact;
@@ -166,7 +166,7 @@ function Dispute({ me, number }) {
     ${one.labels.some((label) => label.comment) ? html`<tr><th scope="row">comment</th>${one.labels.map((label, k) => html`<td key=${k} dir="auto">${label.comment}</td>`)}</tr>` : null}</tbody></table></div>`;
   return html`<main><${Wrong} words=${trouble} /><p class="note again">You decide${isUnanswered(one) ? "; nobody answered, all skipped" : ""}. <a href="#/disputes">All disputes</a>
     ${one.decision ? html`<button type="button" class="small" onClick=${takeBack}>Take the decision back</button>` : null}</p>
-    <${Labeller} key=${number} task=${task} kind=${kind} label=${one.decision} save=${decide} aside=${aside} final /></main>`;
+    <${Labeler} key=${number} task=${task} kind=${kind} label=${one.decision} save=${decide} aside=${aside} final /></main>`;
 }
 
 /* ---- calibration ---- */

@@ -78,7 +78,7 @@ class EndpointGraph:
     `name` is its address, without what is secret in it, `signature` that and how it is read.
     `kind` is "wikidata" for endpoints that are filled like Wikidata's, else "rdf"; unless it is
     said, the endpoint is asked once (Wikidata's own is known). Unlike in other graphs a name is
-    found only as it is spelt, capitals included. `rate` is the most calls a minute: unless said
+    found only as it is spelled, capitals included. `rate` is the most calls a minute: unless said
     120, and none on this machine. `page` is the most rows asked for at once; an endpoint that gives
     fewer without saying so needs a smaller number. May be used by several threads at once, and
     inside a running event loop.
@@ -127,7 +127,7 @@ class EndpointGraph:
         return self._endpoint.problem
 
     def find(self, names: Sequence[str]) -> list[list[NamedEntity]]:
-        """For each name the entities that have it as name or alias, spelt just so, by id.
+        """For each name the entities that have it as name or alias, spelled just so, by id.
 
         White space at the ends does not count. Raises GraphError, UnreachableError.
         """

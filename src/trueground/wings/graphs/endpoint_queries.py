@@ -65,12 +65,12 @@ def forms(lang: str) -> SparqlQuery:
 
 
 def named(texts: Sequence[str], tags: Iterable[str], *, wikidata: bool) -> SparqlQuery:
-    """What has one of the texts as label or alias, spelt just so, in one of these languages."""
+    """What has one of the texts as label or alias, spelled just so, in one of these languages."""
     of_any = (NO_LANGUAGE,) if wikidata else (NO_LANGUAGE, None)
-    spelt = [literal(text, tag) for text in texts for tag in (*tags, *of_any)]
+    spelled = [literal(text, tag) for text in texts for tag in (*tags, *of_any)]
     path = "|".join(_all((LABELS[0], ALIAS) if wikidata else (*LABELS, ALIAS)))
     others = "" if wikidata else _NO_ENTITIES
-    where = f"{values('text', spelt)} ?entity {path} ?text . {others}"
+    where = f"{values('text', spelled)} ?entity {path} ?text . {others}"
     return _select("text entity", where, "?entity STR(?text) LANG(?text)")
 
 

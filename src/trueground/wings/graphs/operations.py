@@ -206,7 +206,7 @@ def find_entities(
             raise InputError(
                 f"{opened.name} has no entity with the name, alias or id "
                 f"{' or '.join(map(repr, missing))}; names count whole, whatever their case. See "
-                "how it is spelt there, or give its id"
+                "how it is spelled there, or give its id"
             )
 
     return found()

@@ -41,7 +41,7 @@ class Label(msgspec.Struct, omit_defaults=True):
     marked, if there are any. `how` says of every field that was asked whether all
     `agreed`, only one answered (`single`), the `majority` or the `tie` rule decided, or it is
     `open`; of texts also `united` (all that anyone gave) and `first` (the first one's of several),
-    of grades on a scale their `mean`. A lead of a labelling project `decided` what people disputed.
+    of grades on a scale their `mean`. A lead of a labeling project `decided` what people disputed.
     `annotators` is how many answered, `drawn` how the item came to be asked about, if known.
     """
 

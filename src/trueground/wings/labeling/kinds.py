@@ -231,7 +231,7 @@ def _word(raw: Any) -> str | None:
 
 
 class AnnotationTask(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing to be labelled: `shown` is what annotators read, by name, as the kind says."""
+    """One thing to be labeled: `shown` is what annotators read, by name, as the kind says."""
 
     kind: str
     id: str
@@ -252,7 +252,7 @@ class AnnotationTask(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def required_fields(self) -> tuple[str, ...]:
-        """The fields that must be labelled "yes" for the item to be kept."""
+        """The fields that must be labeled "yes" for the item to be kept."""
         return KINDS[self.kind].keeps
 
     @property

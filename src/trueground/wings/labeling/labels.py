@@ -90,7 +90,7 @@ class AnnotateLabels(TaskLabels, name="annotate"):
                 for task in self._find_tasks(kind, record, source):
                     yield task.votes, task.part.record(record, task.item, claims=claims)
 
-    def _find_tasks(self, kind: TaskKind, record: Record, source: int) -> Iterator[_LabelledTask]:
+    def _find_tasks(self, kind: TaskKind, record: Record, source: int) -> Iterator[_LabeledTask]:
         """Yield the labeled tasks of a record. Without any, its text has changed."""
         by_task = self._by_task[kind.name]
         names = self._records[kind.name] & {record.id, f"{source}:{record.id}"}
@@ -101,7 +101,7 @@ class AnnotateLabels(TaskLabels, name="annotate"):
                     votes = by_task.get(task.id) or by_task.get(f"{source}:{task.id}")
                     if votes and task.id not in seen:
                         seen.add(task.id)
-                        yield _LabelledTask(votes, part, task.item)
+                        yield _LabeledTask(votes, part, task.item)
             except MissingPart:
                 continue
         if not seen:
@@ -115,7 +115,7 @@ class AnnotateLabels(TaskLabels, name="annotate"):
         return {item.rpartition("#")[0] for item in items}
 
 
-class _LabelledTask(NamedTuple):
+class _LabeledTask(NamedTuple):
     votes: Mapping[str, float]
     part: TaskPart
     item: str

@@ -115,7 +115,7 @@ def agreement_page(
     pairs = {} if pairs is None else pairs
     blocks: list[Block] = [Text(notice, "note") for notice in notices]
     if not found.kinds:
-        blocks.append(Text("No task is labelled yet."))
+        blocks.append(Text("No task is labeled yet."))
     for name, kind in found.kinds.items():
         own = {one.id: titles[name, one.id] for one in kind.hardest} if titles else {}
         blocks.append(Part(name, [*_of_kind(kind, found.level, pairs.get(name, {}), own)], name))

@@ -86,7 +86,7 @@ def merge_marks(
     """The words that more than half of the votes mark, and whether half of them mark any other.
 
     The type is the one with most votes, else the last one. Words that exactly half of the votes
-    mark are as in `tied`. Neighbouring words of one type are one mark.
+    mark are as in `tied`. Neighboring words of one type are one mark.
     """
     words = _find_words(text)
     by_vote = [_label(words, types, marks) for marks in votes]

@@ -27,7 +27,7 @@ wd:Q900001 rdfs:label "Ada Quill"@en, "Ada Feder"@de ;
 wd:Q900002 rdfs:label "Bo Quill"@mul ; skos:altLabel "Ada Quill"@en ;
   wdt:P31 wd:Q5, wd:Q900031 ; wdt:P19 wd:Q900022 ; wdt:P1559 "Бо"@ru .
 wd:Q10 rdfs:label "Ada Quill"@en ; wdt:P31 wd:Q900032 .
-wd:Q900002 skos:altLabel "Colourful Bo"@en-gb, "Bont Bo"@nl-be, "Bo au Québec"@fr-ca .
+wd:Q900002 skos:altLabel "Colorful Bo"@en-gb, "Bont Bo"@nl-be, "Bo au Québec"@fr-ca .
 wd:Q900003 rdfs:label "O'Brien \"x\" \\ }\n?s"@en ; wdt:P31 wd:Q5 .
 wd:Q5 rdfs:label "human"@en, "Mensch"@de .
 wd:Q900011 rdfs:label "poet"@en . wd:Q900012 rdfs:label "printer"@mul .
@@ -50,7 +50,7 @@ wd:P569 rdfs:label "date of birth"@en ; wikibase:directClaim wdt:P569 ;
 wd:P2048 rdfs:label "height"@en ; wikibase:directClaim wdt:P2048 ;
   wikibase:propertyType wikibase:Quantity ; wikibase:claim p:P2048 ;
   wikibase:statementValue psv:P2048 .
-wd:P214 rdfs:label "catalogue id"@en ; wikibase:directClaim wdt:P214 ;
+wd:P214 rdfs:label "catalog id"@en ; wikibase:directClaim wdt:P214 ;
   wikibase:propertyType wikibase:ExternalId .
 wd:Q11573 rdfs:label "metre"@en . wd:Q199 rdfs:label "1"@en .
 wd:Q900001 wdt:P569 "1871-11-01T00:00:00Z"^^xsd:dateTime ; wdt:P214 "12345" ;

@@ -3,7 +3,7 @@
 with SparqlServer(store, lambda call: "500" if call == 1 else "ok") as server:
     EndpointGraph(server.url)
 
-`behave` gets the number of the call, from 1, and names one of BEHAVIOURS; it may be set anew.
+`behave` gets the number of the call, from 1, and names one of BEHAVIORS; it may be set anew.
 `queries` holds what was
 asked, `headers` and `times` (seconds) what came with it and when.
 """
@@ -71,7 +71,7 @@ async def _reset(request: web.Request, _query: str, _body: bytes) -> web.Respons
     return web.Response()
 
 
-BEHAVIOURS: dict[str, Callable[..., Awaitable[object]]] = {
+BEHAVIORS: dict[str, Callable[..., Awaitable[object]]] = {
     "ok": _raw(lambda body: body),
     "401": _plain(401, "no"),
     "403": _plain(403, "Requests must have a user agent with a contact"),
@@ -141,7 +141,7 @@ class SparqlServer(LoopbackServer):
         except SyntaxError as error:
             trace = f"SPARQL-QUERY: queryStr={query}\norg.x.MalformedQueryException: {error}\n at"
             return web.Response(status=400, text=trace)
-        response = await BEHAVIOURS[self.behave(len(self.queries))](request, query, body)
+        response = await BEHAVIORS[self.behave(len(self.queries))](request, query, body)
         assert isinstance(response, web.StreamResponse)
         return response
 

@@ -26,7 +26,7 @@ from trueground.wings.graphs.rdf import entity_iri
 
 IDS = ["Q900001", "Q900002", "Q10", "Q900003", "Q5", "Q404", "Q900022"]
 NAMES = ["Ada Quill", " Ada Quill ", "The Inkwell", "Bo Quill", "Ada Feder", "instance of"]
-NAMES += ["Colourful Bo", "Bont Bo", "Bo au Québec"]  # in a region's form of a language
+NAMES += ["Colorful Bo", "Bont Bo", "Bo au Québec"]  # in a region's form of a language
 ODD = 'O\'Brien "x" \\ }\n?s'
 
 
@@ -89,7 +89,7 @@ def test_names_in_a_regions_form_of_the_language(full: SparqlServer) -> None:
         graph = EndpointGraph(full.url, kind=kind, cache=False)  # type: ignore[arg-type]
         before = len(full.queries)
         for _ in range(2):
-            (found,) = graph.find(["Colourful Bo"])
+            (found,) = graph.find(["Colorful Bo"])
             assert [one.qid for one in found] == ["Q900002"]
         asked = full.queries[before:]
         assert sum("LANG(?text) AS ?tag" in query for query in asked) == calls
@@ -126,7 +126,7 @@ def test_times_and_quantities_as_far_as_they_are_known(full: SparqlServer) -> No
         PropertyValue("1.85 metre", "quantity", unit="metre"),
         PropertyValue("3", "quantity"),
     )
-    assert "catalogue id" not in ada.properties
+    assert "catalog id" not in ada.properties
     assert [one.text for one in ada.properties["occupation"]] == ["poet", "printer"]
     assert ada.types == ("human", "Q5")
     assert ada.aliases == ("A. Quill", "The Inkwell")

@@ -22,7 +22,7 @@ ORGS = ["Ede Holm Society", "Korvik Club", "Ulm Society", "Brenta Club"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A pipeline that has learnt a few sentences by heart."""
+    """A pipeline that has learned a few sentences by heart."""
     from spacy.training import Example
     from spacy.util import fix_random_seed, minibatch
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
-from bench.labelling import enlarge
+from bench.labeling import enlarge
 from sqlalchemy import Connection, event
-from tests.wings.labeling.web.labelling import make_project
+from tests.wings.labeling.web.labeling import make_project
 
 from trueground.wings.labeling.web import board as boards, queue as queues
 from trueground.wings.labeling.web.database import LabelDatabase
@@ -137,7 +137,7 @@ def test_who_is_withdrawn_leaves_what_they_looked_at_again(place: str, tmp_path:
 
 @pytest.fixture
 def scanned(tmp_path: Path) -> Iterator[tuple[Queue, list[tuple[str, Any]]]]:
-    """A queue of 3,000 tasks, 1,200 of which a person has labelled, and what SQLite is asked."""
+    """A queue of 3,000 tasks, 1,200 of which a person has labeled, and what SQLite is asked."""
     opened = make_project(str(tmp_path / "labels.db"), tmp_path)
     with opened.database as database:
         People(database).add("Ann", "annotator")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from tests.marks import mostly_long
-from tests.wings.labeling.web.labelling import make_project, serving, write_records
+from tests.wings.labeling.web.labeling import make_project, serving, write_records
 from tests.wings.labeling.web.test_serve import enter, started
 
 from trueground.errors import InputError

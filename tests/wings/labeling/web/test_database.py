@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 from sqlalchemy import Connection
-from tests.wings.labeling.web.labelling import make_project
+from tests.wings.labeling.web.labeling import make_project
 
 from trueground.errors import InputError, UsageError
 from trueground.wings.labeling.web import schema
@@ -106,9 +106,9 @@ def test_tables_of_another_program_called_alike_are_refused(place: str) -> None:
         LabelDatabase(place)
 
 
-def _add_colour(connection: Connection) -> None:
-    connection.execute(sql.text("ALTER TABLE people ADD COLUMN colour TEXT"))
-    connection.execute(sql.text("UPDATE people SET colour = 'green'"))
+def _add_color(connection: Connection) -> None:
+    connection.execute(sql.text("ALTER TABLE people ADD COLUMN color TEXT"))
+    connection.execute(sql.text("UPDATE people SET color = 'green'"))
 
 
 def _fail(connection: Connection) -> None:
@@ -123,10 +123,10 @@ def test_an_older_project_is_brought_up_to_date(
         People(old).add("Ann", "annotator")
     start = schema.VERSION
     monkeypatch.setattr(schema, "VERSION", start + 2)
-    monkeypatch.setattr(schema, "STEPS", {start: _add_colour, start + 1: lambda _: None})
+    monkeypatch.setattr(schema, "STEPS", {start: _add_color, start + 1: lambda _: None})
     with LabelDatabase(place) as new, new.read() as connection:
         assert read_meta(connection)["version"] == str(start + 2)
-        assert connection.scalar(sql.text("SELECT colour FROM people")) == "green"
+        assert connection.scalar(sql.text("SELECT color FROM people")) == "green"
     LabelDatabase(place).close()  # once
 
 
@@ -137,13 +137,13 @@ def test_a_step_that_fails_leaves_the_project_as_it_was(
     start = schema.VERSION
     with monkeypatch.context() as newer:
         newer.setattr(schema, "VERSION", start + 2)
-        newer.setattr(schema, "STEPS", {start: _add_colour, start + 1: _fail})
+        newer.setattr(schema, "STEPS", {start: _add_color, start + 1: _fail})
         with pytest.raises(InputError, match="cannot be opened"):
             LabelDatabase(place)
     with LabelDatabase(place) as same, same.read() as connection:
         assert read_meta(connection)["version"] == str(start)
         columns = {column["name"] for column in sql.inspect(connection).get_columns("people")}
-        assert not {"colour", "size"} & columns
+        assert not {"color", "size"} & columns
 
 
 def test_every_version_has_a_step() -> None:

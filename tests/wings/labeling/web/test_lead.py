@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.commands import trueground
-from tests.wings.labeling.web.labelling import SAYS, Browser, Served, make_project, serving
+from tests.wings.labeling.web.labeling import SAYS, Browser, Served, make_project, serving
 
 from trueground.wings.labeling.answers import Answer, Answers
 from trueground.wings.labeling.files import ShownTask
@@ -116,7 +116,7 @@ def test_agreement_follows_the_labels(
     )  # on a busy machine too
     with serving(make_project(place, tmp_path, 4)) as served:
         nothing = served.lead.get("/api/lead/agreement")
-        assert nothing["blocks"][0]["text"] == "No task is labelled yet."
+        assert nothing["blocks"][0]["text"] == "No task is labeled yet."
         people = [served.invite(name) for name in ("Ann", "Ben")]
         for person in people:
             person.label_all(lambda task: SAYS[task["task"] % 2])

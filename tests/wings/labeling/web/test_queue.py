@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import sqlalchemy as sql
 from sqlalchemy.exc import IntegrityError
-from tests.wings.labeling.web.labelling import make_project
+from tests.wings.labeling.web.labeling import make_project
 
 from trueground.wings.labeling.web import queue as queues
 from trueground.wings.labeling.web.database import LabelDatabase

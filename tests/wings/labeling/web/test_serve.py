@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sqlalchemy as sql
-from bench.labelling import label_all
+from bench.labeling import label_all
 from tests.commands import PROGRAM, trueground
 from tests.postgres import find_binaries, postgres
-from tests.wings.labeling.web.labelling import Browser, write_records
+from tests.wings.labeling.web.labeling import Browser, write_records
 
 from trueground.view.server import LOOPBACK, Address
 from trueground.wings.labeling.web.database import LabelDatabase
@@ -208,7 +208,7 @@ def test_what_was_acknowledged_outlives_twenty_kills(place: str, tmp_path: Path)
     kill_often(place, tmp_path, 20)
 
 
-# Beside other tests. The bar is 100 ms with nothing else running: bench/labelling.py measures it.
+# Beside other tests. The bar is 100 ms with nothing else running: bench/labeling.py measures it.
 BUSY_MS = 500
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from tests.wings.labeling.web.labelling import Browser, Served, make_project, serving
+from tests.wings.labeling.web.labeling import Browser, Served, make_project, serving
 
 from trueground.view.server import LOOPBACK, MOST_BYTES, WebServer
 from trueground.wings.labeling.web import people, throttle

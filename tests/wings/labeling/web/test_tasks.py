@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sql
 from tests.commands import trueground
 from tests.wings.labeling.filling import GOLD, VALID, build_of, fill
-from tests.wings.labeling.web.labelling import write_records
+from tests.wings.labeling.web.labeling import write_records
 
 from trueground.errors import InputError, UsageError
 from trueground.wings.labeling.files import ShownTask
@@ -92,7 +92,7 @@ def test_answers_in_a_file_are_told_of_and_not_taken(
 
 
 @pytest.mark.parametrize("kind", [*KINDS])
-def test_every_kind_of_task_is_labelled(kind: str, place: str, tmp_path: Path) -> None:
+def test_every_kind_of_task_is_labeled(kind: str, place: str, tmp_path: Path) -> None:
     """Without knowing them: what a field's form and options allow is saved, and exported back."""
     source = write_records(
         tmp_path / "records.jsonl",

@@ -12,7 +12,7 @@ from trueground.cli.app import app
 from trueground.errors import OutputError, UsageError
 from trueground.wings.papers.builders.registry import (
     all_builders,
-    catalogue,
+    catalog,
     copy_example,
     examples,
 )
@@ -48,9 +48,9 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_builders_are_listed() -> None:
-    assert [one["name"] for one in catalogue()] == list(all_builders())
+    assert [one["name"] for one in catalog()] == list(all_builders())
     done = CliRunner().invoke(app, ["list", "builders", "--format", "json"])
-    assert json.loads(done.output) == json.loads(json.dumps(catalogue()))
+    assert json.loads(done.output) == json.loads(json.dumps(catalog()))
     assert CliRunner().invoke(app, ["list", "builders"]).exit_code == 0
 
 

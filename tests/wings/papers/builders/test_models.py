@@ -50,7 +50,7 @@ def test_a_model_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ({"judge": "m(colour=red)"}, "colour"),
+        ({"judge": "m(color=red)"}, "color"),
         ({"judge": "m(max_tokens=many)"}, "max_tokens"),
         ({"judge": "m(temperature=-1)"}, "temperature"),
         ({"judge": "m(api_key_env=sk-123)"}, "api_key_env"),

@@ -55,7 +55,7 @@ def test_what_people_voted_down_counts_too(tmp_path: Path) -> None:
     account = people.account(judged)
     assert account is not None
     (kind,) = account["kinds"]
-    assert (kind["kind"], kind["tasks"], kind["labelled"]) == ("validity", 8, 7)
+    assert (kind["kind"], kind["tasks"], kind["labeled"]) == ("validity", 8, 7)
     assert kind["annotators"] == {"3": 7}
     first, second = kind["fields"]
     assert first["values"] == {"no": 3, "yes": 4}
@@ -88,45 +88,43 @@ def with_people(options: Any, material: Any) -> Any:
 
 
 @pytest.fixture
-def labelled(home: Path) -> Path:
+def labeled(home: Path) -> Path:
     BUILDERS["little"] = replace(BUILDER, prepare=with_people)
     return home
 
 
-def test_the_frame_says_who_has_judged(labelled: Path) -> None:
+def test_the_frame_says_who_has_judged(labeled: Path) -> None:
     with scripted(answering()) as server:
-        said = built(labelled, server, n=2).summary["notices"]
+        said = built(labeled, server, n=2).summary["notices"]
         assert said == ["made for a test", NO_PEOPLE]
         own = {"writer": "w", "judge": "j", "second": "w"}
-        said = built(labelled, server, n=2, models=own).summary["notices"]
+        said = built(labeled, server, n=2, models=own).summary["notices"]
         assert said == ["made for a test", OWN_WORK.format(name="w"), NO_PEOPLE]
-        assert manifest(labelled / "out")["notices"] == said
+        assert manifest(labeled / "out")["notices"] == said
         lines = [Line("line2-1", "LINE NUMBER 0"), Line("line2-2", "LINE NUMBER 1")]
-        both = write(
-            labelled / "l", lambda n: {"if": "no" if n else "yes", "only_if": "yes"}, lines
-        )
-        made = built(labelled, server, n=2, labels=both)
+        both = write(labeled / "l", lambda n: {"if": "no" if n else "yes", "only_if": "yes"}, lines)
+        made = built(labeled, server, n=2, labels=both)
     assert made.summary["notices"] == ["made for a test"]
     assert made.items == 1
     (kind,) = made.summary["quality"]["human"]["kinds"]
-    assert (kind["tasks"], kind["labelled"]) == (4, 2)
+    assert (kind["tasks"], kind["labeled"]) == (4, 2)
     assert kind["fields"][0]["judge"]["raw"] == 0.5
     for file in ("card.md", "report.html"):
         text = (made.path / file).read_text()
-        assert "People have labelled 2 of 4 tasks" in text
+        assert "People have labeled 2 of 4 tasks" in text
         assert "50.0 % of 2" in text
 
 
-def test_foreign_labels_replace_nothing(labelled: Path) -> None:
+def test_foreign_labels_replace_nothing(labeled: Path) -> None:
     with scripted(answering()) as server:
-        made = built(labelled, server, n=2)
+        made = built(labeled, server, n=2)
         before = {
             file: file.read_bytes()
             for name in ("dataset", "annotate")
             for file in (made.path / name).iterdir()
         }
-        foreign = write(labelled / "l", lambda _: {"if": "yes", "only_if": "yes"}, LINES)
+        foreign = write(labeled / "l", lambda _: {"if": "yes", "only_if": "yes"}, LINES)
         with pytest.raises(InputError, match="none of its labels is of a task of this build"):
-            built(labelled, server, n=2, labels=foreign)
+            built(labeled, server, n=2, labels=foreign)
     assert all(file.read_bytes() == content for file, content in before.items())
     assert manifest(made.path)["status"] == "failed"

@@ -1,4 +1,4 @@
-"""A labelling project: one server, several annotators, a database."""
+"""A labeling project: one server, several annotators, a database."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def serve_project(
     try:
         import sqlalchemy  # noqa: F401
     except ImportError:
-        raise MissingExtraError("labelling on the web", "web") from None
+        raise MissingExtraError("labeling on the web", "web") from None
     from trueground.wings.labeling.web.serving import claim_address, open_project, serve
 
     server = claim_address(project, host, port, url)

@@ -1,4 +1,4 @@
-"""The server of a labelling project: which request is answered by what, and who may make it.
+"""The server of a labeling project: which request is answered by what, and who may make it.
 
 Every request but the page itself and `enter` needs a session; every change also the session's
 CSRF token; whatever tells of others is for leads. Work on the database is done in threads.
@@ -25,7 +25,7 @@ from trueground.wings.labeling.web.counting import Counted, CountingRoom
 from trueground.wings.labeling.web.database import LabelDatabase, tell_reason
 from trueground.wings.labeling.web.gathered import (
     back_up,
-    labelled_records,
+    labeled_records,
     write_labels,
     write_records,
 )
@@ -343,7 +343,7 @@ class LabelServer:
             case "labels":
                 content = write_labels(gathered.merged())
             case "records":
-                content = write_records(labelled_records(self._database, gathered))
+                content = write_records(labeled_records(self._database, gathered))
             case _:
                 raise BadRequestError("what is none; expected answers, labels or records")
         return Download(f"{asked.query['what']}.jsonl", content, "application/x-ndjson")

@@ -29,7 +29,7 @@ from trueground.wings.labeling.web.database import LabelDatabase
 from trueground.wings.labeling.web.gathered import (
     Gathered,
     gather,
-    labelled_records,
+    labeled_records,
     read_sources,
     write_labels,
     write_records,
@@ -126,7 +126,7 @@ def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
         own = [label for label in labels if label.kind == name]
         blocks.append(Part(name, list(_of_kind(name, own, runs)), name))
     if not labels:
-        blocks.append(Text("Nobody has labelled a task yet."))
+        blocks.append(Text("Nobody has labeled a task yet."))
     lead = "The scores of the run beside what people say of the same answers."
     return Page("judge", _MARK, "Judge and people", blocks, lead)
 
@@ -195,7 +195,7 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
     words += ["--out", "calibration.json"]
     with tempfile.TemporaryDirectory(prefix="trueground-") as folder:
         records, file = Path(folder) / _RECORDS_FILE, Path(folder) / _LABELS_FILE
-        records.write_bytes(write_records(labelled_records(database, gathered)))
+        records.write_bytes(write_records(labeled_records(database, gathered)))
         file.write_bytes(write_labels(labels))
         found = calibrate(str(records), judge, labels=[file], decomposer=decomposer)
     for one in found.raw["files"]:

@@ -120,8 +120,8 @@ def gather(database: LabelDatabase, before: Gathered | None = None) -> Gathered:
         found.numbers, found.tasks = dict(old.numbers), dict(old.tasks)
         found.sources = dict(old.sources)
         by_number = {number: name for name, number in old.numbers.items()}
-        labelled = sql.select(labels.c.task).where(labels.c.number > old.last)
-        for row in connection.execute(sql.select(tasks).where(tasks.c.number.in_(labelled))):
+        labeled = sql.select(labels.c.task).where(labels.c.number > old.last)
+        for row in connection.execute(sql.select(tasks).where(tasks.c.number.in_(labeled))):
             if row.number in by_number:
                 continue
             task = read_task(row)
@@ -203,8 +203,8 @@ def read_sources(database: LabelDatabase) -> dict[int, tuple[str, str]]:
     return {row.number: (row.path, row.mark) for row in rows}
 
 
-def labelled_records(database: LabelDatabase, gathered: Gathered) -> Iterator[Record]:
-    """The records that somebody labelled, where it is known where they lie, each once.
+def labeled_records(database: LabelDatabase, gathered: Gathered) -> Iterator[Record]:
+    """The records that somebody labeled, where it is known where they lie, each once.
 
     Their ids are as in the tasks: of several sources with the number of theirs before it.
     InputError: no source is known, or one is not there any more.

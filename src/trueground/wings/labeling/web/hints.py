@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.metrics import tokenise
+from trueground.metrics import tokenize
 from trueground.stats import log
 from trueground.text import Normalizer, split_sentences, stem
 
@@ -119,5 +119,5 @@ def _texts_of(value: Any) -> Iterator[tuple[int | None, str]]:
 
 def _words(texts: Sequence[str]) -> list[set[str]]:
     """The stems of each text's words, without those that every text has."""
-    plain = tokenise(texts, Normalizer.named("squad")).strings()
+    plain = tokenize(texts, Normalizer.named("squad")).strings()
     return [{stem(word) for word in text.split() if word not in _COMMON} for text in plain]

@@ -46,7 +46,7 @@ _LEAVE = sql.delete(work).where(_this)
 
 
 class NotYoursError(InputError):
-    """The task is not one that this person holds or has labelled."""
+    """The task is not one that this person holds or has labeled."""
 
 
 class TaskTakenError(InputError):

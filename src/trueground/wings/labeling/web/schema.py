@@ -1,4 +1,4 @@
-"""The tables of a labelling project, and how an older database becomes one of this version.
+"""The tables of a labeling project, and how an older database becomes one of this version.
 
 One schema for SQLite and PostgreSQL. Texts that people or models wrote stand in columns of JSON
 text: PostgreSQL's own JSON takes no zero characters, and nothing is ever looked for inside them.
@@ -91,7 +91,7 @@ sessions = Table(
     Column("seen", Float, nullable=False),
 )
 
-# Every label that was ever given. `decision`: by a lead, of what others had labelled. `key` is made
+# Every label that was ever given. `decision`: by a lead, of what others had labeled. `key` is made
 # by the page for each save, so that the same save twice is one.
 labels = Table(
     "labels",

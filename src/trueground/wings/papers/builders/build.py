@@ -68,7 +68,7 @@ from trueground.wings.papers.builders.settings import (
 from trueground.wings.papers.builders.store import STORE, BuildStore
 
 __all__ = ["BuildRequest", "BuildSettings", "Built", "dry_run", "estimate_build", "run_build"]
-NO_PEOPLE = "No people have labelled these items; only models have judged them."
+NO_PEOPLE = "No people have labeled these items; only models have judged them."
 OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
 END = "done.json"  # of a shard that went as far as it can
 

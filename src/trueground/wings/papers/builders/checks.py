@@ -1,6 +1,6 @@
 """Checks of made texts that need no model: what a text says, what it kept, its form, its language.
 
-Texts are compared in the form of the normaliser `unicode-1`, articles kept. Punctuation may join
+Texts are compared in the form of the normalizer `unicode-1`, articles kept. Punctuation may join
 words or part them ("U.S." and "US", "Paris's" and "Paris"), so both readings are tried: a text
 says a phrase if it does in either.
 """

@@ -203,7 +203,7 @@ def report(
 
     drawn = draw_again(folder, labels)
     lines = [
-        f"{kind['kind']}  {kind['labelled']:,} of {kind['tasks']:,} tasks labelled"
+        f"{kind['kind']}  {kind['labeled']:,} of {kind['tasks']:,} tasks labeled"
         for kind in (drawn.people or {}).get("kinds", ())
     ]
     told = {"page": str(drawn.page), "card": str(drawn.card), "people": drawn.people}

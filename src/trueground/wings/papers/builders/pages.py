@@ -70,8 +70,8 @@ _LIMIT = (
     "check are in dropped.jsonl, with the reason."
 )
 _SAME = "The page report.html in this folder shows the same with pictures."
-_LICENCE = (
-    "The licences of the sources apply to what was built of them, and so do the terms of the "
+_LICENSE = (
+    "The licenses of the sources apply to what was built of them, and so do the terms of the "
     "models for texts that they wrote. State them here before you publish the dataset."
 )
 _HOW = ("agreed", "majority", "tie", "open")
@@ -121,7 +121,7 @@ def build_page(
         *_filled(parts),
         Only("page", [Part("How to read this", [Bullets(reading)])]),
         Only("markdown", [Part("Known limits", [Bullets(limits)])]),
-        Only("markdown", [Part("Licence", [Text(_LICENCE)])]),
+        Only("markdown", [Part("License", [Text(_LICENSE)])]),
     ]
     notices = [*_left_out(summary), *summary["notices"]]
     lead: list[str | Span] = [Span(several(summary["n"], "item"), "strong")]
@@ -326,9 +326,9 @@ def _checked(quality: Raw, people: Raw | None) -> Iterator[Block]:
         caption = "Answerable from the contexts, by a judge model"
         yield Table([*columns, _SHARE], rows, caption)
     if human:
-        tasks, done = (sum(k[name] for k in human["kinds"]) for name in ("tasks", "labelled"))
+        tasks, done = (sum(k[name] for k in human["kinds"]) for name in ("tasks", "labeled"))
         tail = "those of items among them that they voted down and that are not in the dataset."
-        yield Text(f"People have labelled {done:,} of {several(tasks, 'task')}, {tail}")
+        yield Text(f"People have labeled {done:,} of {several(tasks, 'task')}, {tail}")
         yield _labels(human["kinds"], "Labels of people")
     if people:
         n = people["unknown"]
@@ -389,8 +389,8 @@ def _made(manifest: Raw, summary: Raw) -> Iterator[Block]:
     files = ["card.md", "summary.json", "manifest.json"]
     files += [f"stages/{k:02}-{s['name']}.jsonl" for k, s in enumerate(summary["stages"], 1)]
     links = [part for name in files for part in (", ", Span(name, href=name))][1:]
-    licence = "The licences of the sources apply to what was built of them. Other files: "
-    yield Text([licence, *links, "."], "quiet")
+    advice = "The licenses of the sources apply to what was built of them. Other files: "
+    yield Text([advice, *links, "."], "quiet")
 
 
 def _models(manifest: Raw) -> list[tuple[str, str, str]]:

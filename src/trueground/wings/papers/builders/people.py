@@ -22,7 +22,7 @@ _YES_NO = frozenset(("yes", "no"))
 _MOST_VALUES = 12
 Judged = Mapping[str, Mapping[str, str]]  # task id → field → what a judge said
 REASONS: Mapping[str, str] = {
-    "unlabelled": "people have not decided about it",
+    "unlabeled": "people have not decided about it",
     "voted_down": "most people find that it is not right",
 }
 
@@ -109,7 +109,7 @@ class PeopleLabels:
                 said = None if label is None else label.values.get(field)
                 if said is None:
                     detail = "no label" if label is None else f"{field} is not decided"
-                    return Rejected("unlabelled", f"{task.id}: {detail}", item, id=item.id)
+                    return Rejected("unlabeled", f"{task.id}: {detail}", item, id=item.id)
                 if said != "yes":
                     return Rejected("voted_down", f"{task.id}: {field} {said}", item, id=item.id)
         return item
@@ -120,7 +120,7 @@ def count_labels(
 ) -> Any:
     """An account for each kind of task that has labels.
 
-    `labels` are by kind and task id. [{"kind", "tasks", "labelled", "annotators": {"3": 12},
+    `labels` are by kind and task id. [{"kind", "tasks", "labeled", "annotators": {"3": 12},
     "fields": [{"field", "decided", "values", "how", "confirmed", "judge"}]}]; `confirmed` counts
     the yes of fields that must be yes, None for others; `judge` tells of the tasks that a judge
     answered too {"n", "raw", "kappa", "kappa_ci"}, None where there are none.
@@ -166,7 +166,7 @@ def _count_labels(
             }
         )
     return {
-        "labelled": len(labels),
+        "labeled": len(labels),
         "annotators": dict(sorted(people.items())),
         "fields": fields,
     }
@@ -215,5 +215,5 @@ def read_people(folder: Path, labels: Path) -> dict[str, Any]:
             f"{labels}: no label is of a task of {folder}; expected ids that stand in "
             f"{folder / ANNOTATE}, merged by `trueground annotate import`"
         )
-    unknown = sum(map(len, found.values())) - sum(one["labelled"] for one in kinds)
+    unknown = sum(map(len, found.values())) - sum(one["labeled"] for one in kinds)
     return {"file": labels.name, "unknown": unknown, "kinds": kinds}

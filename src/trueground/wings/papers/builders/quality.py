@@ -1,6 +1,6 @@
 """What a built benchmark is like, for summary.json, the page and the data card.
 
-Sizes, lengths, factors, duplicates, overlap, agreement. Words are those of the normaliser
+Sizes, lengths, factors, duplicates, overlap, agreement. Words are those of the normalizer
 "faitheval" (text/): small letters, without punctuation and articles. Lengths count words in any
 script, also in those that put no spaces between them.
 """
@@ -93,13 +93,13 @@ def measure_lengths(items: Sequence[BuiltItem]) -> dict[str, Any]:
 
 def find_duplicates(items: Sequence[BuiltItem]) -> dict[str, Any]:
     """The same question, the same contexts, both the same; questions that are nearly the same."""
-    from trueground.metrics import tokenise
+    from trueground.metrics import tokenize
     from trueground.text import Normalizer
 
     ids = [item.id for item in items]
     rule = Normalizer.named("faitheval")
-    questions = tokenise([item.question for item in items], rule).strings()
-    whole = tokenise(["\n".join(item.contexts) for item in items], rule).strings()
+    questions = tokenize([item.question for item in items], rule).strings()
+    whole = tokenize(["\n".join(item.contexts) for item in items], rule).strings()
     both = [(q, c) if q else None for q, c in zip(questions, whole, strict=True)]
     return {
         "question": group_same([text or None for text in questions], ids),
@@ -116,7 +116,7 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     words. `answer`: in how many items one of the answers stands there as a whole phrase, of those
     with answers and contexts.
     """
-    from trueground.metrics import tokenise
+    from trueground.metrics import tokenize
     from trueground.text import Normalizer, contains_words
     from trueground.wings.papers.content_words import content_words
 
@@ -124,14 +124,14 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     asked = [" ".join(sorted(content_words(item.question))) for item in read]
     there = ["\n".join(item.contexts) for item in read]
     rule = Normalizer.named("faitheval")
-    tokens = tokenise(asked + there, rule)
+    tokens = tokenize(asked + there, rule)
     n = len(read)
     counts = tokens.part(0, n).overlap(tokens.part(n, 2 * n))
     some = counts.a > 0
     cuts = [0]
     for item in read:
         cuts.append(cuts[-1] + len(item.answers))
-    answers = tokenise([text for item in read for text in item.answers], rule).strings()
+    answers = tokenize([text for item in read for text in item.answers], rule).strings()
     contexts = tokens.part(n, 2 * n).strings()
     found = [
         any(contains_words(context, answer) for answer in answers[a:b])
@@ -205,7 +205,7 @@ def group_same(keys: Sequence[Hashable], ids: Sequence[str]) -> dict[str, Any]:
 
 
 def group_near(texts: Sequence[str], ids: Sequence[str]) -> dict[str, Any]:
-    """Items whose normalised texts are nearly the same, those that are the same left out.
+    """Items whose normalized texts are nearly the same, those that are the same left out.
 
     Text and id of one item each stand for all that are the same. Chains count as one group.
     """

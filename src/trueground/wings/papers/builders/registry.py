@@ -37,7 +37,7 @@ def get_builder(name: str) -> Builder:
     return BUILDERS.find(name)
 
 
-def catalogue() -> list[dict[str, Any]]:
+def catalog() -> list[dict[str, Any]]:
     """Every builder for `trueground list`: name, doc, source, models, options."""
     return [
         {

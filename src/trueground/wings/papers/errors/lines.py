@@ -84,7 +84,7 @@ class Line(msgspec.Struct, kw_only=True):
 Lines = list[tuple[Line, dict[str, Any]]]  # with all fields of the line, people's own too
 
 
-class _LabelledRecord(msgspec.Struct):
+class _LabeledRecord(msgspec.Struct):
     id: str
     response: str
     question: str | None = None
@@ -98,13 +98,13 @@ class _LabelledRecord(msgspec.Struct):
 class ErrorSelection:
     """The items of a run that are to be sorted, out of `n`, as lines without a proposal.
 
-    `labelled` has (score, whether the label is positive, hash of the group) of each item with both.
+    `labeled` has (score, whether the label is positive, hash of the group) of each item with both.
     """
 
     n: int
     metric: str
     lines: list[Line] = field(default_factory=list)
-    labelled: list[tuple[float, bool, int]] = field(default_factory=list)
+    labeled: list[tuple[float, bool, int]] = field(default_factory=list)
 
 
 def read_errors(path: Path) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
     columns = list(dict.fromkeys([key, *filter(None, keys.values())]))
     selection = ErrorSelection(0, key)
     rule, decided = LabelRule(label), False
-    for record, numbers in run.iter_scored(_LabelledRecord, columns):
+    for record, numbers in run.iter_scored(_LabeledRecord, columns):
         selection.n += 1
         values = {k: None if np.isnan(v) else v for k, v in zip(columns, numbers, strict=True)}
         score, f1, recall, judged = (
@@ -155,7 +155,7 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
             by = f"human.{label}" if positive else None
             if score is not None:
                 group = _NO_GROUP if record.group is None else hash_text(record.group)
-                selection.labelled.append((score, positive, group))
+                selection.labeled.append((score, positive, group))
         elif own_label != LabelRule.TIED and label == LABEL:
             # The first that can say decides; a run with recall has somebody who can.
             decided |= judged is not None or bool(keys[OVERLAP])
@@ -322,7 +322,7 @@ def _is_touched(line: Line, fields: Mapping[str, Any]) -> bool:
 
 
 def compute_by_label(
-    labelled: Sequence[tuple[float, bool, int]],
+    labeled: Sequence[tuple[float, bool, int]],
     *,
     at_most: float,
     resamples: int,
@@ -334,9 +334,9 @@ def compute_by_label(
     Where items name groups, whole groups are resampled. `median` and `sd` are plain: `trueground
     validate` gives them intervals. `table` counts the items by label and by whether they are low.
     """
-    if not labelled:
+    if not labeled:
         return None
-    scores, positive, groups = map(np.array, zip(*labelled, strict=True))
+    scores, positive, groups = map(np.array, zip(*labeled, strict=True))
     lone = groups == _NO_GROUP
     # An item without a group is one of its own: it gets a number that no other has.
     _, codes = np.unique(groups, return_inverse=True)

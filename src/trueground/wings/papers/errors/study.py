@@ -107,6 +107,6 @@ def sort_errors(
         "metric": selection.metric,
         "at_most": at_most,
         "label": label,
-        "by_label": compute_by_label(selection.labelled, at_most=at_most, **draws),
+        "by_label": compute_by_label(selection.labeled, at_most=at_most, **draws),
         **count_categories(msgspec.convert(rows, list[Line])),
     }

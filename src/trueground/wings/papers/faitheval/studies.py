@@ -40,10 +40,10 @@ STUDIES = Studies(
     studies=(
         Mean(
             id="combined",
-            title="Best model of each organisation",
+            title="Best model of each organization",
             measures=(Measure("", "accuracy"),),
             note="Combined accuracy: the mean of the three tasks' accuracies, each task a third "
-            "(FaithEval, Figure 1). Of every organisation the model with the highest one is shown; "
+            "(FaithEval, Figure 1). Of every organization the model with the highest one is shown; "
             "only models that have all three tasks take part. A model that is not in the models "
             "table stands for itself.",
             places={
@@ -54,7 +54,7 @@ STUDIES = Studies(
             },
             free=("documents", "only-phrase-filtered", "closed-book", "task-instruction"),
             named=(),
-            short="best of each organisation",
+            short="best of each organization",
         ),
         *(
             Delta(

@@ -114,7 +114,7 @@ INCONSISTENT: list[tuple[str, Reply, str, str]] = [
     ("inconsistent", i(context=context("NAMED")), "check", "unchanged"),
     (
         "inconsistent",
-        i(context=f"{with_answer('X')['context']} Holm is honoured."),
+        i(context=f"{with_answer('X')['context']} Holm is honored."),
         "check",
         "old_answer_left",
     ),
@@ -341,8 +341,8 @@ def test_majority_of_people_decides(good: Path) -> None:
     item = {task: task.rpartition("~")[0] for task in tasks}
     assert ids(good / "dataset") == {item[up]}
     reasons = {row["id"]: row["reason"] for row in read_rows(good / "dropped.jsonl")}
-    unlabelled = [item[task] for task in (open_, none, *others)]
-    assert reasons == {item[down]: "voted_down", **dict.fromkeys(unlabelled, "unlabelled")}
+    unlabeled = [item[task] for task in (open_, none, *others)]
+    assert reasons == {item[down]: "voted_down", **dict.fromkeys(unlabeled, "unlabeled")}
     assert NO_PEOPLE not in built.summary["notices"]
     assert [row["id"] for row in read_rows(good / "annotate/validity.jsonl")] == tasks
     row = read_rows(next((good / "dataset").glob("*able.jsonl")))[0]
@@ -360,7 +360,7 @@ def test_agreement_with_people_counts_what_they_voted_down(good: Path) -> None:
         file = write_records(good.parent / "labels.jsonl", labels)
         built = run(server, good.parent / "s.jsonl", good, labels=file)
     (said,) = built.summary["quality"]["human"]["kinds"]
-    assert (said["tasks"], said["labelled"]) == (9, 9)
+    assert (said["tasks"], said["labeled"]) == (9, 9)
     judge = {field["field"]: field["judge"] for field in said["fields"]}
     assert (judge["if"]["n"], judge["if"]["raw"]) == (9, 1.0)
     assert (judge["only_if"]["n"], judge["only_if"]["raw"]) == (9, pytest.approx(7 / 9))
@@ -386,7 +386,7 @@ def test_labels_of_other_texts_do_not_count(good: Path) -> None:
     with scripted(World(odd)) as server:
         run(server, write_records(source, changed), good, labels=old)
     fell = {row["id"]: row["reason"] for row in read_rows(good / "dropped.jsonl")}
-    assert fell == dict.fromkeys(["Aa/unanswerable", "Aa/inconsistent"], "unlabelled")
+    assert fell == dict.fromkeys(["Aa/unanswerable", "Aa/inconsistent"], "unlabeled")
     assert (good / "dataset/unanswerable.jsonl").read_bytes() != before
 
 

@@ -47,7 +47,7 @@ def test_all_layouts(tmp_path: Path) -> None:
         {"header": {"dataset": "SQuAD"}},
         {
             "context": "The mill is red.",
-            "qas": [{"qid": "m", "question": "Colour?"} | {"answers": ["red"]}],
+            "qas": [{"qid": "m", "question": "Color?"} | {"answers": ["red"]}],
         },
         {
             "id": "arc",

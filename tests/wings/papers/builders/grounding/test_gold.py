@@ -175,6 +175,6 @@ def test_facts_that_people_chose_are_not_proposed_again() -> None:
     def never(_: str) -> Any:
         raise AssertionError("asked")
 
-    item = msgspec.structs.replace(FACTUAL, labelled=(1,))
+    item = msgspec.structs.replace(FACTUAL, labeled=(1,))
     made = done(STAGE, item, writer=never, judge=never)
     assert (made.gold, made.proposed) == ((1,), None)

@@ -24,7 +24,7 @@ from trueground.wings.papers.builders.grounding.plan import (
     KINDS,
     gold_task,
     judged,
-    labelled_stage,
+    labeled_stage,
     tasks_of,
 )
 from trueground.wings.papers.builders.people import PeopleLabels
@@ -40,7 +40,7 @@ def given(path: Path, *labels: Label) -> PeopleLabels:
 
 def choosing(people: PeopleLabels) -> BatchStage[Factual, Factual]:
     assert "gold-facts" in people.labels
-    return labelled_stage(people)
+    return labeled_stage(people)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def choosing(people: PeopleLabels) -> BatchStage[Factual, Factual]:
         (["2", 3], (1, 2)),
         (["2"], (1,)),
         ([], "no_gold_facts"),
-        (["9"], "unlabelled"),
-        ("2", "unlabelled"),
-        (None, "unlabelled"),
+        (["9"], "unlabeled"),
+        ("2", "unlabeled"),
+        (None, "unlabeled"),
     ],
 )
 def test_people_choose_gold_facts_or_the_pair_falls(
@@ -62,7 +62,7 @@ def test_people_choose_gold_facts_or_the_pair_falls(
     (made,) = stage.work([FACTUAL])
     if isinstance(expected, tuple):
         assert isinstance(made, Factual)
-        assert made.labelled == expected
+        assert made.labeled == expected
     else:
         assert isinstance(made, Rejected)
         assert (made.id, made.reason) == ("p1", expected)
@@ -84,11 +84,11 @@ def test_what_people_vote_down_or_leave_open_falls(tmp_path: Path) -> None:
     for values, expected in (
         ({"right": "yes"}, None),
         ({"right": "no"}, "voted_down"),
-        ({}, "unlabelled"),
+        ({}, "unlabeled"),
     ):
         people = given(tmp_path, Label("revision", task("revision", first).id, values))
         made = people.stage(Instance).work([first, second])
-        assert [getattr(one, "reason", None) for one in made] == [expected, "unlabelled"]
+        assert [getattr(one, "reason", None) for one in made] == [expected, "unlabeled"]
 
 
 def test_labels_of_other_texts_are_refused(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_pair_that_fell_by_its_gold_facts_is_a_task_of_this_build(tmp_path: Pa
     account = people.account(judged)
     assert account is not None
     (kind,) = account["kinds"]
-    assert (kind["kind"], kind["labelled"]) == ("gold-facts", 1)
+    assert (kind["kind"], kind["labeled"]) == ("gold-facts", 1)
 
 
 def test_people_and_judge_are_compared_over_what_was_voted_down_too(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_labels_of_a_build(tmp_path: Path) -> None:
     out, file = tmp_path / "out", tmp_path / "labels.jsonl"
     with scripted(towns.reply) as server:
         first = once(documents, out, server.url)
-        assert "No people have labelled these items; only models have judged them." in str(
+        assert "No people have labeled these items; only models have judged them." in str(
             first.summary["notices"]
         )
         before = {path: path.read_bytes() for path in (out / "dataset").iterdir()}
@@ -170,7 +170,7 @@ def test_labels_of_a_build(tmp_path: Path) -> None:
         second = once(documents, out, server.url, file)
         assert len(server.calls) == asked
     assert second.items == first.items - 1
-    (fell,) = [one for one in rows(out) if one["stage"] == "labelled"]
+    (fell,) = [one for one in rows(out) if one["stage"] == "labeled"]
     assert (fell["id"], fell["reason"]) == (every[0].item, "no_gold_facts")
     assert "No people" not in str(second.summary["notices"])
     assert second.summary["quality"]["human"] is not None

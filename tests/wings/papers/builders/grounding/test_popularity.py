@@ -45,17 +45,17 @@ def test_one_document_is_neither() -> None:
 
 
 def test_the_field_is_the_first_known_one() -> None:
-    rows = [{"views": 3, "colour": "red"}, {"popularity": 2}]
+    rows = [{"views": 3, "color": "red"}, {"popularity": 2}]
     assert popularity_field(rows, None) == "popularity"
-    assert popularity_field(rows, "colour") == "colour"
+    assert popularity_field(rows, "color") == "color"
     assert popularity_field([], "links") == "links"
 
 
 def test_no_field_is_an_error_that_shows_the_way() -> None:
-    with pytest.raises(InputError, match=r"found: 'colour'.*--popularity-field links"):
-        popularity_field([{"colour": "red"}], None)
+    with pytest.raises(InputError, match=r"found: 'color'.*--popularity-field links"):
+        popularity_field([{"color": "red"}], None)
     with pytest.raises(InputError, match="a field 'stars'"):
-        popularity_field([{"colour": "red"}], "stars")
+        popularity_field([{"color": "red"}], "stars")
 
 
 def test_numbers_that_tell_nothing() -> None:

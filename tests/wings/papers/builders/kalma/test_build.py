@@ -179,7 +179,7 @@ ADVERSARIAL: dict[str, tuple[str, Any]] = {
 @pytest.mark.parametrize("reason", ADVERSARIAL)
 def test_what_a_writer_does_wrong_falls_and_nothing_else(tmp_path: Path, reason: str) -> None:
     kind, reply = ADVERSARIAL[reason]
-    with scripted(unless({(kind, "Mira Quill learnt"): reply})) as server:
+    with scripted(unless({(kind, "Mira Quill learned"): reply})) as server:
         made(tmp_path, server, [GOOD[0], GOOD[2]])
         assert reasons(tmp_path) == {"mira": reason}
         # It was told what was wrong, once.
@@ -224,7 +224,7 @@ def test_too_few_rounds(tmp_path: Path) -> None:
 
 
 def test_a_judge_may_decide(tmp_path: Path) -> None:
-    rules = {("judge", "Mira Quill learnt"): {"reason": "no", "authentic": "no", "needed": []}}
+    rules = {("judge", "Mira Quill learned"): {"reason": "no", "authentic": "no", "needed": []}}
     with scripted(unless(rules)) as server:
         made(tmp_path, server, judge=True)
         assert len(rows_of(tmp_path, "specific")) == 3  # noted only

@@ -54,7 +54,7 @@ VOTES: Votes = {"quill": ("yes", "yes"), "lark": ("yes", "no")}
 def test_people_decide_where_labels_are_given(tmp_path: Path) -> None:
     with scripted(unless({})) as server:
         voted(tmp_path, server, VOTES)
-    assert reasons(tmp_path) == {"lark": "voted_down", "mira": "unlabelled"}
+    assert reasons(tmp_path) == {"lark": "voted_down", "mira": "unlabeled"}
     assert [row["id"] for row in rows_of(tmp_path, "specific")] == ["quill"]
     quality = tasks(tmp_path, "quality")
     assert len({task["id"] for task in quality}) == 6  # all that came to the vote
@@ -70,7 +70,7 @@ def test_the_judge_is_held_against_people_over_all_that_were_asked(tmp_path: Pat
     found = summary(tmp_path)["quality"]
     (kind,) = found["human"]["kinds"]
     (field,) = kind["fields"]
-    assert (kind["kind"], kind["tasks"], kind["labelled"]) == ("quality", 6, 4)
+    assert (kind["kind"], kind["tasks"], kind["labeled"]) == ("quality", 6, 4)
     assert field["values"] == {"no": 1, "yes": 3}
     assert (field["judge"]["n"], field["judge"]["raw"]) == (4, 0.75)
     assert found["factors"]["judged authentic"] == {"yes": 2}
@@ -85,14 +85,14 @@ def test_a_label_of_another_text_does_not_count(tmp_path: Path) -> None:
     def other(body: Any) -> Any:
         first = next(m["content"] for m in body["messages"] if m["role"] == "user")
         reply = good_reply(first)
-        if "question" in reply and "Mira Quill learnt" in first:
+        if "question" in reply and "Mira Quill learned" in first:
             return {"question": reply["question"].replace("What is", "What, then, is")}
         return reply
 
     with scripted(other) as server:  # the same items with other questions about Mira
         anew = BuildSettings(labels=labels, endpoint=EndpointDefaults(temperature=0.5))
         made(tmp_path, server, settings=anew)
-    assert reasons(tmp_path) == {"lark": "unlabelled", "mira": "unlabelled"}
+    assert reasons(tmp_path) == {"lark": "unlabeled", "mira": "unlabeled"}
 
 
 def test_labels_of_another_build_end_it_before_anything_is_replaced(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_labels_of_the_sentences_alone_throw_nothing_out(tmp_path: Path) -> None
 def test_what_was_refused_can_be_looked_at(tmp_path: Path) -> None:
     odd = {"paragraph": "Mira Quill wrote [Q14, occupation: poet]."}
     doubt = {"reason": "It does not fit.", "authentic": "no", "needed": []}
-    rules = {("annotate", "Mira Quill learnt"): odd, ("judge", "Bo Lark"): doubt}
+    rules = {("annotate", "Mira Quill learned"): odd, ("judge", "Bo Lark"): doubt}
     with scripted(unless(rules)) as server:
         made(tmp_path, server, [*GOOD], judge=True, require_authentic="yes")
     by_id = {row["id"]: row for row in dropped(tmp_path)}

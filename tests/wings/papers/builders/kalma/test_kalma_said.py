@@ -43,11 +43,11 @@ def test_a_sentence_that_denies_its_triple_falls_before_a_question_is_paid(tmp_p
         good = [n for n, line in enumerate(told, 1) if "It is false" not in line]
         return {"reason": "It denies the fact.", "said": good}
 
-    rules = {("extend", "Mira Quill learnt"): denied, ("said", "Mira Quill learnt"): prior_turns}
+    rules = {("extend", "Mira Quill learned"): denied, ("said", "Mira Quill learned"): prior_turns}
     with scripted(unless(rules)) as server:
         made(tmp_path, server, judge=True)
         assert len(asked(server, "said")) == 3  # one call an item
-        assert not any("Mira Quill learnt" in text for text in asked(server, "specific"))
+        assert not any("Mira Quill learned" in text for text in asked(server, "specific"))
         shown = part(next(t for t in asked(server, "said") if "from Inkford" in t), "SENTENCES")
     assert reasons(tmp_path) == {"mira": "not_said"}
     (fell,) = dropped(tmp_path)
@@ -65,7 +65,7 @@ def test_a_sentence_that_denies_its_triple_falls_before_a_question_is_paid(tmp_p
 
 def test_a_judge_that_names_sentences_that_are_not_there_is_not_believed(tmp_path: Path) -> None:
     with scripted(
-        unless({("said", "Mira Quill learnt"): {"reason": "x", "said": [1, 2, 3]}})
+        unless({("said", "Mira Quill learned"): {"reason": "x", "said": [1, 2, 3]}})
     ) as server:
         made(tmp_path, server, judge=True)
     assert reasons(tmp_path) == {"mira": "wrong_fields"}
@@ -77,7 +77,7 @@ def test_a_judge_that_names_sentences_that_are_not_there_is_not_believed(tmp_pat
 def test_where_nobody_is_asked_that_is_said(
     tmp_path: Path, judge: bool, options: dict[str, str]
 ) -> None:
-    with scripted(unless({("extend", "Mira Quill learnt"): denied})) as server:
+    with scripted(unless({("extend", "Mira Quill learned"): denied})) as server:
         made(tmp_path, server, judge=judge, **options)
         assert not asked(server, "said")
     assert len(rows_of(tmp_path, "specific")) == 3
@@ -103,7 +103,7 @@ def test_the_prompt_can_be_replaced(tmp_path: Path) -> None:
 
 def test_questions_that_the_judge_doubts_and_that_are_kept_are_told(tmp_path: Path) -> None:
     doubt = {"reason": "no", "authentic": "no", "needed": []}
-    with scripted(unless({("judge", "Mira Quill learnt"): doubt})) as server:
+    with scripted(unless({("judge", "Mira Quill learned"): doubt})) as server:
         made(tmp_path, server, GOOD, judge=True)
         words = "2 of 6 questions were found not authentic by the judge and kept."
         assert words in summary(tmp_path)["notices"]

@@ -91,7 +91,7 @@ ODD: dict[str, tuple[str, str, Any]] = {
     "annotated": (
         "echo",
         "annotate",
-        {"paragraph": f"=== BEGIN PARAGRAPH ===\n{ANNOTATED['Mira Quill learnt']}"},
+        {"paragraph": f"=== BEGIN PARAGRAPH ===\n{ANNOTATED['Mira Quill learned']}"},
     ),
     "truth": (
         "gives_away",
@@ -105,7 +105,7 @@ ODD: dict[str, tuple[str, str, Any]] = {
 @pytest.mark.parametrize("name", ODD)
 def test_odd_texts_fall_and_can_be_looked_at(tmp_path: Path, name: str) -> None:
     reason, kind, reply = ODD[name]
-    with scripted(unless({(kind, "Mira Quill learnt"): reply})) as server:
+    with scripted(unless({(kind, "Mira Quill learned"): reply})) as server:
         made(tmp_path, server, [GOOD[0], GOOD[2]])
     assert reasons(tmp_path) == {"mira": reason}
     assert dropped(tmp_path)[0]["made"]
@@ -134,7 +134,7 @@ def test_a_new_sentence_may_be_cited_behind_its_full_stop_and_not_before_it(
 ) -> None:
     rules = {
         ("extend", "Tobias Quill, a poet"): extended("Of them {0} is told. {1}"),
-        ("extend", "Mira Quill learnt"): extended("{1} Of them {0} is told."),
+        ("extend", "Mira Quill learned"): extended("{1} Of them {0} is told."),
     }
     with scripted(unless(rules)) as server:
         made(tmp_path, server, [GOOD[0], GOOD[2]])

@@ -89,7 +89,7 @@ GOOD = [
     },
     {
         "id": "mira",
-        "paragraph": "Mira Quill learnt to write from her father, the poet Tobias Quill.",
+        "paragraph": "Mira Quill learned to write from her father, the poet Tobias Quill.",
         "head": "Mira Quill",
         "relation": "father",
         "tail": "Tobias Quill",
@@ -101,7 +101,7 @@ ANNOTATED = {
     "place of birth: Inkford], married Anna Harrow [Q10, spouse: Anna Harrow] in spring.",
     "The poet Bo Lark": "The poet Bo Lark [Q13, occupation: poet] shared his house with the "
     "actress Anna Harrow [qid: Q12, name: Anna Harrow, occupation: actress], his wife.",
-    "Mira Quill learnt": "Mira Quill learnt to write from her father, the poet Tobias Quill "
+    "Mira Quill learned": "Mira Quill learned to write from her father, the poet Tobias Quill "
     "[Q14, father: Tobias Quill] [Q10, occupation: poet].",
 }
 NAMES = {"Q10": "Tobias Quill", "Q11": "Anna Harrow", "Q12": "Anna Harrow", "Q13": "Bo Lark"}

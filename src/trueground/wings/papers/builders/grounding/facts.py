@@ -205,16 +205,16 @@ def gold_stage(
     read = partial(tokens_of_contexts, words=words_of_context)
 
     async def work(item: Factual, client: ModelClient) -> Sequence[OriginalInstance]:
-        labelled, proposed = item.labelled, None
-        if labelled is None:
+        labeled, proposed = item.labeled, None
+        if labeled is None:
             proposed = await _propose(item, client, "writer", proposing)
-        gold = labelled or proposed
+        gold = labeled or proposed
         if not gold:
             raise Rejected("no_gold_facts", f"none of {len(item.facts)} facts was chosen")
         texts = [item.facts[number].text for number in gold]
         with showing(lambda: {"question": item.pair.question, "gold_facts": texts}):
             await facts.check_supported(texts, [one.text for one in item.pair.contexts])
-            if labelled is None:
+            if labeled is None:
                 gold = await _leave_out_unneeded(item, gold, client, judging)
         second = None
         if SECOND in client.models:

@@ -81,13 +81,13 @@ class AtomicFact(msgspec.Struct, frozen=True):
 class Factual(msgspec.Struct, frozen=True, omit_defaults=True):
     """A pair with the atomic facts of all its contexts.
 
-    `labelled` are the numbers (from 0) of the gold facts that people chose, where they did.
+    `labeled` are the numbers (from 0) of the gold facts that people chose, where they did.
     """
 
     id: str
     pair: GroundedPair
     facts: tuple[AtomicFact, ...]
-    labelled: tuple[int, ...] | None = None
+    labeled: tuple[int, ...] | None = None
 
 
 class OriginalInstance(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -118,7 +118,7 @@ def prepare(texts: Mapping[str, str | bool | None], material: Material) -> Build
             classify_stage(material, options),
             best_stage(options),
             facts_stage(decomposer, words),
-            *([labelled_stage(people)] if GOLD in people.labels else ()),
+            *([labeled_stage(people)] if GOLD in people.labels else ()),
             gold_stage(material, facts, words),
             conflict_stage(material, facts, words) if both else original,
             people.stage(Instance),
@@ -182,14 +182,14 @@ def judged(_item: Any, task: AnnotationTask) -> Mapping[str, str]:
     return {CANDIDATE: {"keep": "yes"}, REVISION: {"right": "yes"}}.get(task.kind, {})
 
 
-def labelled_stage(people: PeopleLabels) -> BatchStage[Factual, Factual]:
+def labeled_stage(people: PeopleLabels) -> BatchStage[Factual, Factual]:
     """Gives pairs the gold facts that people chose; numbers are shown to people from 1.
 
     A pair that people were not asked about keeps what models propose. A number that is none of the
     facts is no decision.
     """
 
-    def labelled(item: Factual) -> Factual | Rejected:
+    def labeled(item: Factual) -> Factual | Rejected:
         label = people.label(gold_task(item))
         if label is None:
             return item
@@ -200,24 +200,24 @@ def labelled_stage(people: PeopleLabels) -> BatchStage[Factual, Factual]:
         numbers = [one for one in chosen if one is not None]
         if len(numbers) < len(chosen):
             detail = f"{label.id}: gold is not decided"
-            return Rejected("unlabelled", detail, shown, id=item.id)
+            return Rejected("unlabeled", detail, shown, id=item.id)
         if not numbers:
             detail = f"{label.id}: gold is none of them"
             return Rejected("no_gold_facts", detail, shown, id=item.id)
-        return msgspec.structs.replace(item, labelled=tuple(sorted(set(numbers))))
+        return msgspec.structs.replace(item, labeled=tuple(sorted(set(numbers))))
 
     def work(items: Sequence[Factual]) -> list[Factual | Rejected]:
-        found = [labelled(item) for item in items]
+        found = [labeled(item) for item in items]
         pairs = zip(items, found, strict=True)
         people.decided_before([item for item, one in pairs if isinstance(one, Rejected)])
         return found
 
     reasons = {
-        "unlabelled": REASONS["unlabelled"],
+        "unlabeled": REASONS["unlabeled"],
         "no_gold_facts": "people chose no fact: the answer needs something else",
     }
     doc = "Take the gold facts that people chose"
-    return BatchStage("labelled", doc, Factual, work, reasons)
+    return BatchStage("labeled", doc, Factual, work, reasons)
 
 
 # --- distractors

@@ -13,7 +13,7 @@ from trueground.types import Graph
 from trueground.wings.papers.builders.kalma.items import Fact, LinkedPair, read_words
 from trueground.wings.papers.kalma.source import TRIVIAL
 
-# As Wikidata calls what catalogues and websites know it by.
+# As Wikidata calls what catalogs and websites know it by.
 _ID = re.compile(
     r"\b(?:IDs?|identifiers?|username|hashtag|ISNI|VIAF|ORCID|GND|LCCN|OCLC|DOI|ISBN(?:-1[03])?|ISSN"
     r"|IPI name number)\Z",
@@ -62,7 +62,7 @@ def _citable(facts: Sequence[Fact], graphs: Sequence[Graph]) -> Iterator[Fact]:
     """Those that are read back as they are.
 
     All are read as one text, since laying out the graphs costs more than reading; a group that is
-    not read back whole, as an odd bracket may swallow its neighbours, is halved.
+    not read back whole, as an odd bracket may swallow its neighbors, is halved.
     """
     said = " ".join(f"It says so {GraphTriple(*fact).citation}." for fact in facts)
     read = [

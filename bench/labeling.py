@@ -1,6 +1,6 @@
 """The label server under load: how long saving takes while many people label at once.
 
-    python bench/labelling.py [CLIENTS] [TASKS] [SIZE] [DATABASE]
+    python bench/labeling.py [CLIENTS] [TASKS] [SIZE] [DATABASE]
 
 CLIENTS people label TASKS tasks each without a pause, in a process beside the server's. With SIZE
 the project has so many tasks more, and one of the people has 40 labels for every 100 of them.

@@ -1,4 +1,4 @@
-"""Labelled sets of records: every row checked, and every label read, before any work."""
+"""Labeled sets of records: every row checked, and every label read, before any work."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class AnnotatorVotes:
 
 
 @dataclass
-class LabelledSet:
+class LabeledSet:
     """One file of records, or a finished run (`run`), with the labels of those that have one.
 
     `labels` are as the statistics get them, `clusters` equal within a group. `unused` counts
@@ -103,7 +103,7 @@ class LabelledSet:
     votes: AnnotatorVotes = field(default_factory=AnnotatorVotes)
     positives: int = 0
     people_mean: float | None = None
-    fields: Counter[str] = field(default_factory=Counter)  # in how many labelled records each is
+    fields: Counter[str] = field(default_factory=Counter)  # in how many labeled records each is
 
     @property
     def n(self) -> int:
@@ -121,7 +121,7 @@ class LabelledSet:
         return len(np.unique(self.clusters)) if self.grouped else None
 
 
-class LabelledSets:
+class LabeledSets:
     """Several sets under one label; `sets` are those with anything that can serve.
 
     `use` tells of a record why it cannot, if so. InputError: no such label, labels of one kind
@@ -165,7 +165,7 @@ class LabelledSets:
                 sha256 = checksums[0] if len(checksums) == 1 else None
                 if labels is not None and labels.of_parts:
                     run = None  # its scores are of whole responses: no more than its records
-                self.all_sets.append(LabelledSet(name, path, number, opened, check, run, sha256))
+                self.all_sets.append(LabeledSet(name, path, number, opened, check, run, sha256))
             label = self._choose_label(label, default) if labels is None else labels.label
             self.rule = LabelRule(label, **rule)
             for each in self.all_sets:
@@ -176,16 +176,16 @@ class LabelledSets:
 
     @property
     def n(self) -> int:
-        """Labelled records of all sets."""
+        """Labeled records of all sets."""
         return sum(one.n for one in self.sets)
 
-    def batches(self, of: LabelledSet) -> Iterator[list[tuple[Record, RecordLabel]]]:
-        """The labelled records of a set with their labels, in input order."""
+    def batches(self, of: LabeledSet) -> Iterator[list[tuple[Record, RecordLabel]]]:
+        """The labeled records of a set with their labels, in input order."""
         for batch in self._records(of):
             pairs = ((record, self._read(record)) for record in batch)
             yield [(record, label) for record, label in pairs if isinstance(label, RecordLabel)]
 
-    def mask(self, of: LabelledSet) -> tuple[Ints, NDArray[np.bool_]]:
+    def mask(self, of: LabeledSet) -> tuple[Ints, NDArray[np.bool_]]:
         """Of every record of a set, shape (records,): the hash of its id, and whether it serves."""
         ids, used = [np.empty(0, np.int64)], [np.empty(0, np.bool_)]
         for batch in self._records(of):
@@ -205,13 +205,13 @@ class LabelledSets:
             return label
         return why_dropped(record, self._keep) or self._use(record) or label
 
-    def _records(self, of: LabelledSet) -> Iterator[list[Record]]:
+    def _records(self, of: LabeledSet) -> Iterator[list[Record]]:
         """The records of a set with their labels, also where these stand in files beside them."""
         for batch in of.source.batches():
             if self._files is None:
                 yield batch
             else:
-                yield [one for r in batch for one in self._files.labelled(r, of.number)]
+                yield [one for r in batch for one in self._files.labeled(r, of.number)]
 
     def _choose_label(self, wanted: str | None, default: str) -> str:
         """The label that is meant. InputError: there is none. UsageError: unknown, or unclear."""
@@ -236,7 +236,7 @@ class LabelledSets:
             )
         return wanted or (default if default in names else next(iter(names)))
 
-    def _read_labels(self, one: LabelledSet) -> None:
+    def _read_labels(self, one: LabeledSet) -> None:
         """Read the labels of a set once; nothing but numbers is kept of them."""
         labels, clusters, people = array("d"), array("q"), array("d")
         parts = self._files is not None and self._files.of_parts
@@ -297,12 +297,12 @@ class LabelledSets:
             rest = f"; {_format_counts(unused)}" if unused else ""
             rest += f"; {changed}" if changed else ""
             raise InputError(
-                f"label {self.rule.label!r}: {positives:,} of {n:,} labelled records are positive "
+                f"label {self.rule.label!r}: {positives:,} of {n:,} labeled records are positive "
                 f"(above {self.rule.positive_above:g}){rest}; expected some of both kinds. "
                 "Another limit is set by --positive-above"
             )
 
-    def _why_empty(self, one: LabelledSet) -> str:
+    def _why_empty(self, one: LabeledSet) -> str:
         usable = "" if one.unused.keys() <= _NOT_OF_USE else "that can be used "
         pairs = (
             "; --pairs compares `response` with `response_b`; name your column with "

@@ -53,11 +53,11 @@ SAID = {  # by what stands before the last ~ in a task's id
     "cellist#sentence-1-citation-1": "yes",
     "cellist#sentence-2-citation-1": "no",
 }
-Labelled = Callable[..., tuple[str, list[Path]]]
+Labeled = Callable[..., tuple[str, list[Path]]]
 
 
 @pytest.fixture
-def labelled(tmp_path: Path) -> Labelled:
+def labeled(tmp_path: Path) -> Labeled:
     """A file of records and what two people said of a kind of task: in `split` one says no."""
 
     def make(kind: str, *records: dict[str, Any], split: str = "") -> tuple[str, list[Path]]:
@@ -80,9 +80,9 @@ def labelled(tmp_path: Path) -> Labelled:
 
 
 @pytest.mark.parametrize("kind", ["contains", "contains-list"])
-def test_facts_are_judged_one_by_one(labelled: Labelled, tmp_path: Path, kind: str) -> None:
+def test_facts_are_judged_one_by_one(labeled: Labeled, tmp_path: Path, kind: str) -> None:
     """Lee et al. 2024, figure 11: verdicts on a fact and a text against people's."""
-    path, files = labelled(kind, BRIDGE, TOWER)
+    path, files = labeled(kind, BRIDGE, TOWER)
     found = validate(path, labels=files, metrics="grounding_precision", resamples=50)
     (one,) = found.raw["sets"]
     assert (found.raw["label"], one["n"], one["positives"]) == (kind, 4, 2)
@@ -95,19 +95,19 @@ def test_facts_are_judged_one_by_one(labelled: Labelled, tmp_path: Path, kind: s
     assert calibrate(path, "lexical", labels=files, resamples=50).raw["n"] == 4
 
 
-def test_a_run_is_a_holder_of_records_for_parts(labelled: Labelled, tmp_path: Path) -> None:
+def test_a_run_is_a_holder_of_records_for_parts(labeled: Labeled, tmp_path: Path) -> None:
     import trueground as tg
 
-    path, files = labelled("contains", BRIDGE, TOWER)
+    path, files = labeled("contains", BRIDGE, TOWER)
     tg.score(path, metrics="k_precision", out=tmp_path / "run")
     found = validate(tmp_path / "run", labels=files, metrics="grounding_precision", resamples=50)
     assert found.raw["sets"][0]["n"] == 4
 
 
-def test_a_sentence_and_what_it_cites(labelled: Labelled) -> None:
+def test_a_sentence_and_what_it_cites(labeled: Labeled) -> None:
     """Li et al. 2024, table 6: people's mean has all that anybody said, ties too."""
-    path, files = labelled("alignment", CELLIST, split="cellist#sentence-1-citation-1")
-    with pytest.raises(InputError, match=r"0 of 1 labelled records are positive .*1 tied"):
+    path, files = labeled("alignment", CELLIST, split="cellist#sentence-1-citation-1")
+    with pytest.raises(InputError, match=r"0 of 1 labeled records are positive .*1 tied"):
         validate(path, labels=files, resamples=50)
     found = validate(path, labels=files[:1], metrics="alignment", resamples=50, label="aligned")
     (one,) = found.raw["sets"]
@@ -117,9 +117,9 @@ def test_a_sentence_and_what_it_cites(labelled: Labelled) -> None:
     assert calibrate(path, "lexical", labels=files[:1], resamples=50).raw["label"] == "aligned"
 
 
-def test_only_records_with_another_label(labelled: Labelled) -> None:
+def test_only_records_with_another_label(labeled: Labeled) -> None:
     """Adlakha et al. 2023, section 5.2: samples whose passage is not relevant are left out."""
-    path, files = labelled("contains", BRIDGE, TOWER)
+    path, files = labeled("contains", BRIDGE, TOWER)
     kept = {"metrics": "support", "resamples": 50, "labels": files}
     found = validate(path, keep={"relevant": 1}, **kept)
     assert found.raw["sets"][0]["n"] == 2
@@ -128,8 +128,8 @@ def test_only_records_with_another_label(labelled: Labelled) -> None:
         validate(path, keep={"relevant": 2}, **kept)
 
 
-def test_labels_of_another_kind_are_named(labelled: Labelled) -> None:
-    path, files = labelled("contains", BRIDGE, TOWER)
+def test_labels_of_another_kind_are_named(labeled: Labeled) -> None:
+    path, files = labeled("contains", BRIDGE, TOWER)
     with pytest.raises(UsageError, match="gives the labels faithful, correct, contains"):
         validate(path, labels=files, label="nice")
     with pytest.raises(InputError, match="no labels of the kind alignment"):
