@@ -267,8 +267,14 @@ def test_list_functions() -> None:
         ({"knowledge": graphs}, "needs gold_knowledge="),
         ({"knowledge": [[{"name": "x"}]] * 3, "gold_knowledge": gold}, "a qid"),
         ({"knowledge": graphs, "gold_knowledge": [[["Q1", "x"]]] * 3}, "expected .qid, property"),
-        ({"knowledge": graphs, "gold_knowledge": gold, "supported": [[1]] * 3}, "doesn't use verdicts"),
-        ({"knowledge": graphs, "gold_knowledge": gold, "variant": "own"}, "is invalid; expected one of"),
+        (
+            {"knowledge": graphs, "gold_knowledge": gold, "supported": [[1]] * 3},
+            "doesn't use verdicts",
+        ),
+        (
+            {"knowledge": graphs, "gold_knowledge": gold, "variant": "own"},
+            "is invalid; expected one of",
+        ),
     ):
         with pytest.raises(UsageError, match=says):
             metrics.citation_precision(answers, **wrong)
