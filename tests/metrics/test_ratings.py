@@ -236,5 +236,5 @@ def test_a_rubric_is_read_as_it_is_now(tmp_path: Path) -> None:
         assert asked == ({"question"} if fields else {"response"})
         assert (Status.MISSING_FIELD in statuses(made)) is bool(fields)
     rubric.write_text("Rate it.")
-    with pytest.raises(UsageError, match="has no {response}"):
+    with pytest.raises(UsageError, match=r"has no \{response\}"):
         column(f"rated(rubric={rubric})", Raters())
