@@ -255,7 +255,7 @@ BAD_USAGE = {
     "unknown format": (["--format", "xml"], "--format"),
     "unknown flag": (["--metric", "f1"], "--metric"),
     "option without a value": (["--metrics"], "--metrics"),
-    "no metric": (["--metrics", ","], "no metric was named"),
+    "no metric": (["--metrics", ","], "--metrics is empty"),
     "options that do not close": (["--metrics", "f1(normalizer=squad"], "cannot read the metric"),
     "metric from an extra": (["--metrics", "meteor(wordnet=/nowhere)"], "/nowhere"),
 }

@@ -46,7 +46,7 @@ STUDIES = Studies(
             "(FaithEval, Figure 1). Of every organization the model with the highest one is shown; "
             "only models that have all three tasks take part. A model that is not in the models "
             "table stands for itself.",
-            places={
+            levels={
                 task: {"task": (task,), "documents": ("both", None),
                        "only-phrase-filtered": ("off", None), "closed-book": ("False", None),
                        "task-instruction": ("off" if task == "counterfactual" else "on", None)}
@@ -65,7 +65,7 @@ STUDIES = Studies(
                 "best, equal scores share the better rank, and only models with both scores are "
                 "ranked. A rank difference below 0 means that the model lost places (Tables 6 to "
                 "8).",
-                places={
+                levels={
                     "original": {"task": ("original",), "of": (task,)},
                     task: {"task": (task,)},
                 },
