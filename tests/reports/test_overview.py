@@ -46,7 +46,7 @@ def test_the_box_is_as_wide_for_any_numbers() -> None:
     assert {len(line) for line in box} == {80}
     assert "Of 1,200 answers 100 % are grounded." in box[1]
     assert box[5].startswith("│ declined           0 %  0 answers")
-    assert "not measured for this judge" in " ".join(shown.replace("│", " ").split())
+    assert "wasn't measured for this judge" in " ".join(shown.replace("│", " ").split())
 
 
 def test_the_sets_are_those_most_like_the_answers() -> None:
@@ -60,7 +60,7 @@ def test_a_threshold_of_ones_own_is_named_where_nothing_was_measured() -> None:
     words = " ".join(
         repr(tg.score(rows, metrics="support", judge="lexical(threshold=0.6)")).split()
     )
-    assert "not measured for this judge (lexical with the threshold 0.6): `trueground val" in words
+    assert "wasn't measured for this judge (lexical with the threshold 0.6)" in words
 
 
 def test_at_most_six_metrics_the_best_of_each_question_first(result: tg.Result) -> None:

@@ -249,7 +249,7 @@ def test_a_run_in_progress_appears_by_itself(browser: Chromium, tmp_path: Path) 
 
     with viewing(tmp_path / "runs", home=tmp_path / "home") as served:
         show(browser, served.page(f"run/{served.key('going')}/"), "main h1")
-        assert "No answer is scored yet" in words(browser, "main")
+        assert "No answers are scored yet" in words(browser, "main")
         for stop in (20, 45):
             write(stop)
             browser.wait_until(lambda stop=stop: words(browser, "#count") == f"{stop} answers", 20)
