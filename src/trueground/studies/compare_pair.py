@@ -80,7 +80,8 @@ class PairComparison:
 
     `clusters` is the number of groups, None where no two items are of one group. `notes` are
     sentences. `left_out_a` are metrics of a that b lacks. `verdicts` are the shares of answers that
-    are grounded, partly, not, declined, unscored; None where a run has none, or other ones.
+    are grounded, partly grounded, and so on (`AnswerVerdict.NAMES`); None if a run has none, or
+    other ones.
     `corrected` are the differences that people would see, by metric, where labels were given.
     """
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trueground.files import OutputPath
+from trueground.metrics import AnswerVerdict
 from trueground.records import shorten
 from trueground.reports import (
     Block,
@@ -178,7 +179,8 @@ def _list_shares(pair: Mapping[str, Any]) -> str:
     for name, verdict in pair["verdicts"].items():
         is_empty = name == "unscored" and not verdict["mean_a"] and not verdict["mean_b"]
         if name != "grounded" and not is_empty:
-            shares.append(f"{name} {percent(verdict['mean_a'])} → {percent(verdict['mean_b'])}")
+            label = AnswerVerdict.LABELS[name]
+            shares.append(f"{label} {percent(verdict['mean_a'])} → {percent(verdict['mean_b'])}")
     return ", ".join(shares)
 
 

@@ -155,6 +155,7 @@ def _guess_shares(
     from trueground.errors import InputError
     from trueground.evaluate import LabeledSlice
     from trueground.judges import LabeledVerdicts
+    from trueground.metrics import AnswerVerdict
     from trueground.stats import combine, total
     from trueground.types import Answered
 
@@ -186,7 +187,7 @@ def _guess_shares(
     verdicts = run.read_scores([key]).verdicts
     measured = LabeledVerdicts.of(str(run.verdict_signature))
     if label == "faithful" and measured is not None and verdicts is not None:
-        shares = [measured.pooled(name).share for name in ("grounded", "partly", "not")]
+        shares = [measured.pooled(name).share for name in AnswerVerdict.NAMES[:3]]
         supported = 1 - np.array([0.5 if share is None else share for share in shares])
         return combine(verdicts[rows][:, :3], supported), "labeled sets", 0
     return np.full(len(rows), 0.5), "nothing", 0
