@@ -90,7 +90,7 @@ def test_a_judge_of_another_package_takes_a_calibration(tmp_path: Path, register
     path = file(tmp_path, Cosine())
     found = get_judge(f"cosine(calibration={path})")
     assert (found.name, found.threshold) == ("cosine", 10.0)
-    with pytest.raises(UsageError, match="takes no options, and was given 'threshold'"):
+    with pytest.raises(UsageError, match="takes no options, but has 'threshold'"):
         get_judge(f"cosine(calibration={path},threshold=3)")
     with pytest.raises(InputError, match=r"it is of the judge 'cosine', not 'fake'"):
         calibrated(FakeJudge(), path)
