@@ -101,12 +101,12 @@ def test_reasons_quote_the_words_and_their_kind(folders: dict[str, Path]) -> Non
         assert max(span.probability for span in spans) == pytest.approx(1 - verdict.score, abs=1e-6)
         surest = max(spans, key=lambda span: span.probability)
         assert verdict.reasons[1].startswith(
-            f"not supported: {surest.words!r} ({surest.kind} {surest.probability:.2f})"
+            f"not supported: {surest.text!r} ({surest.kind} {surest.probability:.2f})"
         )
-        assert all(span.words in request.claim for span in spans)
+        assert all(span.text in request.claim for span in spans)
         shares = plain_shares(folders["typed"], request.claim, window)
         doubted = [n for n in range(len(shares)) if float(shares[n, 0]) <= 0.5]
-        assert sum(len(span.words.replace(" ", "")) for span in spans) >= len(doubted)
+        assert sum(len(span.text.replace(" ", "")) for span in spans) >= len(doubted)
         seen |= {span.kind for span in spans}
     assert seen <= {"conflict", "baseless"}
     assert seen
