@@ -188,7 +188,7 @@ def test_factcg_reads_one_text_in_its_template(folders: dict[str, Path]) -> None
 
 
 def test_a_form_needs_two_outputs_and_a_known_name(folders: dict[str, Path]) -> None:
-    with pytest.raises(UsageError, match="a model of two outputs"):
+    with pytest.raises(UsageError, match="a model with two outputs"):
         made(f"nli:{folders['pairs']}(form=factcg,window=64)")
     with pytest.raises(UsageError, match="factcg"):
         made(f"nli:{folders['deberta']}(form=other)")
