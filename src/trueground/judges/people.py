@@ -7,14 +7,13 @@ decomposers weren't measured in this way.
 """
 
 from __future__ import annotations
-
-import math
 from collections.abc import Iterable
 from functools import cache
+import math
+import msgspec
 from pathlib import Path
 from typing import Any
 
-import msgspec
 
 FILE = Path(__file__).parent / "lexical" / "data" / "verdicts.json"
 # Sets whose answers answer a question. The others have claims, summaries and dialog turns.
@@ -35,7 +34,7 @@ class VerdictCount(msgspec.Struct, frozen=True, array_like=True):
 
 class SetCounts(msgspec.Struct, frozen=True):
     """One labeled set; `unit` is what people labeled: response, sentence or claim. `verdicts` has
-    the counts of grounded, partly and not.
+    the counts of grounded, partly_grounded and not_grounded.
     """
 
     name: str
@@ -102,7 +101,11 @@ class LabeledVerdicts(msgspec.Struct, frozen=True):
 
     def sentence(self) -> str:
         """Return a sentence: how often people labeled answers of each verdict unsupported."""
-        words = {"not": "not grounded", "partly": "partly", "grounded": "grounded"}
+        words = {
+            "not_grounded": "not grounded",
+            "partly_grounded": "partly grounded",
+            "grounded": "grounded",
+        }
         shares = [(word, self.pooled(name).share) for name, word in words.items()]
         (first, most), *rest = [(word, share) for word, share in shares if share is not None]
         others = "".join(f", called {word} {_of_100(share)} times" for word, share in rest)
