@@ -122,7 +122,7 @@ def _clauses(view: View) -> list[Clause]:
                 again is None
                 and joined
                 and not listed
-                and _goes_on(words[begin:at][-_LEFT:], right)
+                and _goes_on(words[max(begin, at - _LEFT) : at], right)
             ):
                 again = _subject(view, begin, at)
             if again is not None:

@@ -137,7 +137,7 @@ def _keys(run: Run) -> list[_CellKey]:
     benchmark = run.manifest.benchmark
     if benchmark is None:
         return [_CellKey(None, None, name, "{}") for name in run.summary.metrics]
-    own = studies_of(benchmark.name).own
+    own = studies_of(benchmark.name).model_options
     asked = {name: value for name, value in benchmark.options.items() if name not in own}
     options = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS).decode()
     return [_CellKey(benchmark.name, benchmark.task, benchmark.headline, options)]

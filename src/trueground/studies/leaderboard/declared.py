@@ -95,12 +95,12 @@ def group_columns(
     A group is made by its fullest column: with it stand all whose options are the same wherever
     both have them. So the tasks without distractors stand beside those with every kind of them.
     """
-    places = study.list_places((column.task, column.options) for column in columns)
+    places = study.list_levels((column.task, column.options) for column in columns)
     moved = study.moved_options()
     known: list[tuple[str, BoardColumn]] = []
     for column in columns:
         if study.fits(column.task, column.options):
-            place = study.place_of(column.task, column.options)
+            place = study.level_of(column.task, column.options)
             if place is not None or not places:
                 known.append((place or "", column))
     rests = {column.id: _rest(column, moved, bound) for _, column in known}
@@ -388,7 +388,7 @@ class _Evaluation:
         for measure, line in zip(study.measures, cells, strict=True):
             at = dict(zip(picks, line, strict=True))
             changes.append([
-                change_of(a, b, at[a], at[b], lost=study.lost, relative=measure.relative,
+                change_of(a, b, at[a], at[b], lost=study.as_loss, relative=measure.relative,
                           unlike=self._unlike_step(picks[a], picks[b], measure))
                 for a, b in steps
             ])  # fmt: skip
