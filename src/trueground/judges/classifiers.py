@@ -29,8 +29,8 @@ from trueground.judges.encoder import (
     fill_template,
     model_name,
     read_model_config,
-    tokens_left,
     softmax,
+    tokens_left,
 )
 
 HHEM_REVISION = "hhem-1.0-open"

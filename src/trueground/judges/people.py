@@ -7,13 +7,14 @@ decomposers weren't measured in this way.
 """
 
 from __future__ import annotations
+
+import math
 from collections.abc import Iterable
 from functools import cache
-import math
-import msgspec
 from pathlib import Path
 from typing import Any
 
+import msgspec
 
 FILE = Path(__file__).parent / "lexical" / "data" / "verdicts.json"
 # Sets whose answers answer a question. The others have claims, summaries and dialog turns.

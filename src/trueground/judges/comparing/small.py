@@ -170,8 +170,9 @@ class FaithCritic(_Classifier):
         if not shares:
             return Comparison(
                 status=Status.TOO_LONG,
-                reason=f"the response takes so much of the model's window of "
-                f"{self.encoder.window} tokens that fewer than {MIN_EVIDENCE_TOKENS} are left for knowledge",
+                reason="the response takes so much of the model's window of "
+                f"{self.encoder.window} tokens that fewer than {MIN_EVIDENCE_TOKENS} are left for "
+                "knowledge",
             )
         if not all(map(math.isfinite, shares)):
             return Comparison(status=Status.ERROR, reason=NOT_FINITE)
