@@ -158,9 +158,7 @@ def test_a_file_of_another_model_or_of_scores_is_refused(tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"--judge llm"):
         get_judge(f"llm:fake:False(calibration={path})")
     path = of_verdicts(tmp_path, of="score")
-    with pytest.raises(
-        InputError, match=r"for scores, but the judge .llm. returns only verdicts"
-    ):
+    with pytest.raises(InputError, match=r"for scores, but the judge .llm. returns only verdicts"):
         get_judge(f"{LLM}(calibration={path})")
 
 
