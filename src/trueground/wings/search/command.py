@@ -10,21 +10,24 @@ import typer
 from trueground.cli import Screen, takes
 from trueground.wings.search.operations import evaluate_index, make_index, search_index
 
-index = typer.Typer(name="index", help="Passages that can be searched: build, search, evaluate.")
-IndexArgument = Annotated[Path, typer.Argument(metavar="INDEX", help="The folder of an index.")]
+index = typer.Typer(name="index", help="Build, search and evaluate passage indexes.")
+IndexArgument = Annotated[Path, typer.Argument(metavar="INDEX", help="Folder of the index.")]
 
 
 @index.command("build")
 @takes(make_index)
 def build(
     corpus: Annotated[
-        Path, typer.Argument(help="Passages or documents, a file or a folder; or an index.")
+        Path, typer.Argument(help="File or folder of passages or documents, or an index.")
     ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Read passages and build retrievers over them (default: bm25); goes on where it stopped."""
+    """Build an index of passages.
+
+    The default retriever is bm25. Rerun to resume.
+    """
     built, whole = screen.call(make_index, corpus, **options)
     told = {"index": str(built.path), "passages": len(built.passages)}
     told |= {"signature": built.signature, "retrievers": whole}
@@ -35,12 +38,15 @@ def build(
 @takes(search_index)
 def search(
     index: IndexArgument,
-    query: Annotated[list[str] | None, typer.Argument(help="What to search for.")] = None,
+    query: Annotated[list[str] | None, typer.Argument(help="Query text.")] = None,
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Show the passages that are nearest to each query; json: one line for each query."""
+    """Search an index.
+
+    With --format json, prints one line per query.
+    """
     import orjson
 
     from trueground.wings.search.pages import show_hits
@@ -76,7 +82,10 @@ def evaluate(
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Measure recall, success, MRR and nDCG of retrievers against gold passages."""
+    """Evaluate retrievers against gold passages.
+
+    Reports recall, success, MRR and nDCG.
+    """
     from trueground.wings.search.pages import show_evaluated
 
     found = screen.call(evaluate_index, index, **options)

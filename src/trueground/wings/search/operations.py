@@ -19,8 +19,10 @@ _KS = (1, 5, 20)
 Retrievers = Annotated[
     Sequence[str],
     Option(
-        'bm25, dense:MODEL, hybrid:"A + B" or multi-hop:"A", with options behind: bm25(k1=0.9); '
-        "file:RESULTS, found elsewhere. Repeatable.",
+        (
+            'bm25, bm25(k1=0.9), dense:MODEL, hybrid:"A + B", multi-hop:"A" or '
+            "file:RESULTS. Repeatable."
+        ),
         "--retriever",
         type=list[str] | None,
     ),
@@ -28,32 +30,30 @@ Retrievers = Annotated[
 QueryForm = Annotated[
     Literal["auto", "all", "last"],
     Option(
-        "What is searched for where a row has a history: auto (its retrieval_query, or else all "
-        "turns), all (turns), last (the question alone).",
+        (
+            "Query for rows with a history. auto: retrieval_query, or all turns. "
+            "all: all turns. last: the question."
+        ),
         "--retrieval-query",
     ),
 ]
-KeepHits = Annotated[bool, Option("Search again, and keep nothing of what is found.", "--no-cache")]
+KeepHits = Annotated[bool, Option("Don't read or write the cache.", "--no-cache")]
 
 
 def make_index(
     corpus: Path,
     *,
     out: Annotated[
-        Path | None, Option("The folder of the index. Default: one under $TRUEGROUND_HOME.")
+        Path | None, Option("Folder of the index. Default: a folder in $TRUEGROUND_HOME.")
     ] = None,
     retrievers: Retrievers = ("bm25",),
-    passage_words: Annotated[
-        int, Option("Words of the passages that documents are cut into.", min=1)
-    ] = 100,
+    passage_words: Annotated[int, Option("Maximum words per passage.", min=1)] = 100,
     passage_overlap: Annotated[
-        int, Option("Sentences that a passage shares with the one before.", min=0)
+        int, Option("Sentences that neighboring passages share.", min=0)
     ] = 0,
-    skip_unreadable: Annotated[bool, Option("Leave out documents that cannot be read.")] = False,
-    follow_links: Annotated[
-        bool, Option("Read also what links lead to out of the folder.")
-    ] = False,
-    rebuild: Annotated[bool, Option("Make an index that is there anew.")] = False,
+    skip_unreadable: Annotated[bool, Option("Skip documents that can't be read.")] = False,
+    follow_links: Annotated[bool, Option("Follow links to files outside the folder.")] = False,
+    rebuild: Annotated[bool, Option("Rebuild an existing index.")] = False,
     progress: Progress = do_nothing,
     note: Callable[[str], None] = do_nothing,
 ) -> "tuple[Index, list[str]]":
@@ -100,13 +100,11 @@ def search_index(
     *,
     queries: Annotated[
         Path | None,
-        Option("A file of questions, or of one query a line if it ends in .txt."),
+        Option("File of questions; a .txt file has one query per line."),
     ] = None,
-    retriever: Annotated[
-        str | None, Option("One whose files the index has. Default: its first.")
-    ] = None,
+    retriever: Annotated[str | None, Option("Retriever of the index. Default: the first.")] = None,
     retrieval_query: QueryForm = "auto",
-    top: Annotated[int, Option("Hits for each query.", min=1)] = 8,
+    top: Annotated[int, Option("Number of hits per query.", min=1)] = 8,
     cache: KeepHits = True,
     progress: Progress = do_nothing,
     note: Callable[[str], None] = do_nothing,
@@ -152,15 +150,15 @@ def search_index(
 
 def evaluate_index(
     index: Path,
-    queries: Annotated[Path, Option("Questions with their gold passages: ids, titles or texts.")],
+    queries: Annotated[Path, Option("File of questions with gold passages: ids, titles or texts.")],
     *,
     retrievers: Retrievers = (),
     retrieval_query: QueryForm = "auto",
-    top: Annotated[int, Option("Hits that are searched for.", min=1)] = 100,
+    top: Annotated[int, Option("Number of hits per query.", min=1)] = 100,
     ks: Annotated[
         Sequence[int],
         Option(
-            "At how many hits to measure; default 1, 5, 20. Repeatable.",
+            "Number of hits to measure at. Default: 1, 5, 20. Repeatable.",
             "-k",
             type=list[int] | None,
             min=1,
