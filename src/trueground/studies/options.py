@@ -1,6 +1,7 @@
 """Options that several studies have."""
 
 # No `from __future__ import annotations`: annotations are read as values.
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated

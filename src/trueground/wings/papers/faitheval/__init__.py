@@ -17,7 +17,7 @@ from trueground.wings.papers.faitheval.studies import STUDIES, TASKS
 
 @dataclass(frozen=True, kw_only=True)
 class FaithEvalOptions(TaskOptions):
-    """How a task is asked."""
+    """Options of the FaithEval tasks."""
 
     scheme: Annotated[
         Literal["direct", "cot", "sampling"],
@@ -65,9 +65,8 @@ class FaithEvalOptions(TaskOptions):
     def __post_init__(self) -> None:
         if self.task == "original" and self.choices and not self.closed_book:
             raise UsageError(
-                "the questions of counterfactual come from ARC-Challenge, which has no contexts: "
-                "there is no original context to ask with. Add --closed-book to ask without one, "
-                "scored by the original key"
+                "the questions of counterfactual come from ARC-Challenge, which has no original "
+                "contexts. Add --closed-book to ask without a context and score by the original key"
             )
         if self.closed_book and not self.choices:
             raise UsageError(
@@ -77,7 +76,7 @@ class FaithEvalOptions(TaskOptions):
         if self.original is not None and self.task != "original" and not self.single:
             raise UsageError(
                 "--original is for the task original, and for inconsistent with --documents "
-                f"original or new; faitheval/{self.task} has no use for it here"
+                f"original or new. Leave it out for faitheval/{self.task}"
             )
         if self.task_instruction == "on" and self.choices:
             raise UsageError(
@@ -91,12 +90,12 @@ class FaithEvalOptions(TaskOptions):
 
     @property
     def choices(self) -> bool:
-        """Multiple choice, not an open question."""
+        """Whether the questions are multiple choice."""
         return self.questions_of == "counterfactual"
 
     @property
     def single(self) -> bool:
-        """One of the two inconsistent documents alone."""
+        """Whether only one of the two inconsistent documents is shown."""
         return self.documents != "both"
 
     @property
