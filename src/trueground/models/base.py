@@ -59,14 +59,14 @@ class Params(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         >>> tg.Params(temperature=0, max_tokens=200)
     """
 
-    temperature: Annotated[float | None, Option(None, min=0.0)] = None
-    top_p: Annotated[float | None, Option(None, min=0.0, max=1.0)] = None
-    top_k: Annotated[int | None, Option("If the endpoint supports it.", min=1)] = None
-    min_tokens: Annotated[int | None, Option("If the endpoint supports it.", min=1)] = None
-    max_tokens: Annotated[int | None, Option("Maximum length of an answer.", min=1)] = None
+    temperature: Annotated[float | None, Option("Sampling temperature.", min=0.0)] = None
+    top_p: Annotated[float | None, Option("Nucleus sampling threshold.", min=0.0, max=1.0)] = None
+    top_k: Annotated[int | None, Option("Only for endpoints that support it.", min=1)] = None
+    min_tokens: Annotated[int | None, Option("Only for endpoints that support it.", min=1)] = None
+    max_tokens: Annotated[int | None, Option("Maximum tokens per answer.", min=1)] = None
     seed: Annotated[
         int | None,
-        Option("Seed of the model and of the intervals.", min=0, max=Option.MAX_SEED),
+        Option("Random seed, for the model and for intervals.", min=0, max=Option.MAX_SEED),
     ] = None
     stop: tuple[str, ...] = ()
     logprobs: int | None = None

@@ -72,8 +72,9 @@ def _secret_param(name: str) -> UsageError:
 Extra = Annotated[
     dict[str, Any],
     Option(
-        "NAME=JSON, sent with every call unchanged. Repeatable.",
+        "Extra request parameter, as NAME=JSON. Repeatable.",
         "--param",
+        metavar="NAME=JSON",
         type=list[str] | None,
         parse=parse_extra,
     ),
@@ -86,14 +87,14 @@ class EndpointOptions:
 
     base_url: str | None = None
     api_key_env: str | None = None
-    max_connections: Annotated[int, Option("Maximum number of calls at the same time.", min=1)] = 32
+    max_connections: Annotated[int, Option("Maximum number of concurrent requests.", min=1)] = 32
     rpm: Annotated[float | None, Option("Maximum requests per minute.", min=0.1)] = None
     tpm: Annotated[float | None, Option("Maximum tokens per minute.", min=1)] = None
-    timeout: Annotated[float, Option("Timeout of one attempt in seconds.", min=0.01)] = 300.0
-    deadline: Annotated[float, Option("Timeout of all attempts of a call, in s.", min=0.01)] = (
-        1_800.0
-    )
-    max_attempts: Annotated[int, Option("Maximum attempts per call.", min=1)] = 6
+    timeout: Annotated[float, Option("Timeout of one attempt, in seconds.", min=0.01)] = 300.0
+    deadline: Annotated[
+        float, Option("Timeout of a request with all attempts, in seconds.", min=0.01)
+    ] = 1_800.0
+    max_attempts: Annotated[int, Option("Maximum attempts per request.", min=1)] = 6
 
     def __post_init__(self) -> None:
         declared_options(type(self)).check(vars(self))
@@ -130,13 +131,17 @@ class ModelOptions(EndpointOptions):
     api: Annotated[Literal["chat", "completions"], Option("API of the endpoint.")] = "chat"
     wrapper: Annotated[
         Path | None,
-        Option("File with {system} and {user}, for models without a chat template."),
+        Option("Template file with {system} and {user}, for models without a chat template."),
     ] = None
-    batch_size: Annotated[int, Option("hf: prompts per batch.", min=1)] = 8
-    quantize: Annotated[Literal["4bit"] | None, Option("hf: 4bit (needs a GPU).")] = None
-    device_map: Annotated[str | None, Option("hf: auto, cpu, cuda …")] = None
-    dtype: Annotated[str | None, Option("hf: float32, bfloat16 …")] = None
-    trust_remote_code: Annotated[bool, Option("hf: run code that comes with a model.")] = False
+    batch_size: Annotated[int, Option("hf: number of prompts per batch.", min=1)] = 8
+    quantize: Annotated[Literal["4bit"] | None, Option("hf: quantize the model (needs a GPU).")] = (
+        None
+    )
+    device_map: Annotated[str | None, Option("hf: device, such as auto, cpu or cuda.")] = None
+    dtype: Annotated[str | None, Option("hf: number type, such as float32 or bfloat16.")] = None
+    trust_remote_code: Annotated[
+        bool, Option("hf: allow running code from the model's repository.")
+    ] = False
     extra: dict[str, Any] = field(default_factory=dict)
 
 

@@ -170,13 +170,13 @@ def test_parts_without_a_say_are_checked_all_the_same(tmp_path: Path) -> None:
 EQUAL: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"retriever": ["bm25", "bm25(k1=1.5)"]},
-        ["--retriever: bm25 and bm25(k1=1.5) ask the same here; one run stands for them"],
+        ["--retriever: bm25 and bm25(k1=1.5) give the same requests; they share one run"],
     ),
     ({"retriever": ["bm25", "bm25(k1=0.7)"]}, []),
     ({"retriever": ["bm25", "bm25(k1=0.7)"], "setting": ["gold", "retrieved"]}, []),
     (
         {"retriever": ["bm25", "bm25(k1=0.7)"], "setting": ["gold"]},
-        ["--retriever: bm25 and bm25(k1=0.7) ask the same here; one run stands for them"],
+        ["--retriever: bm25 and bm25(k1=0.7) give the same requests; they share one run"],
     ),
     (
         {"retriever": "bm25(k1=0.7)", "setting": "closed-book", "passages": "3"},

@@ -333,7 +333,7 @@ def test_statistics_of_any_data(tmp_path: Path) -> None:
         count_data("nothing")
     with pytest.raises(UsageError, match="mrqa is no dataset of questions with references"):
         count_data("mrqa")
-    with pytest.raises(InputError, match="nq-open is not fetched yet: trueground data fetch"):
+    with pytest.raises(InputError, match="nq-open is not fetched yet"):
         count_data("nq-open")
 
 

@@ -568,7 +568,7 @@ def test_broken_rows_are_named(tmp_path: Path, name: str, row: Any, message: str
 def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--data FILE .* and --corpus PATH .*instruct-qa/nq"):
         task(None)
-    with pytest.raises(InputError, match=r"of nq-open are not fetched yet: trueground data fetch"):
+    with pytest.raises(InputError, match="of nq-open is not fetched yet"):
         task(None, "nq", setting="closed-book")
     twice = jsonl(tmp_path / "twice.jsonl", [single(1), single(1)])
     with pytest.raises(

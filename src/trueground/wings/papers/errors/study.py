@@ -23,18 +23,18 @@ def sort_errors(
     run: Path,
     *,
     proposer: Annotated[
-        str | None, Option("Who proposes categories: llm:MODEL(option=value). Default: nobody.")
+        str | None, Option("Model that proposes categories: llm:MODEL. Default: none.")
     ] = None,
     out: Annotated[
-        Path | None, Option("Where the items go, one line each. Default: errors.jsonl in the run.")
+        Path | None, Option("JSONL file of items to write. Default: errors.jsonl in the run.")
     ] = None,
     metric: Annotated[
-        str, Option("The metric that is low, as the run names it. Default: f1.", type=str | None)
+        str, Option("Metric to analyze, as named in the run. Default: f1.", type=str | None)
     ] = "f1",
     at_most: Annotated[
         float,
         Option(
-            "Items whose metric is at most this. Default: 0.3.",
+            "Select items whose metric is at most this. Default: 0.3.",
             "--at-most",
             "--max-f1",
             type=float | None,
@@ -42,9 +42,7 @@ def sort_errors(
     ] = 0.3,
     label: Annotated[
         str,
-        Option(
-            "The human label that says which items are right. Default: correct.", type=str | None
-        ),
+        Option("Human label that marks correct answers. Default: correct.", type=str | None),
     ] = "correct",
     seed: Seed = 0,
     resamples: Resamples = 2_000,

@@ -57,7 +57,7 @@ def _count_files(what: str, corpus: Path | None) -> list[TaskStatistics]:
         )
     files = dataset.all_local_files()
     if not files:
-        raise InputError(f"{what} is not fetched yet: trueground data fetch {what}")
+        raise InputError(f"{what} is not fetched yet. Fetch it with: trueground data fetch {what}")
     kinds: dict[str, list[Path]] = {}
     for file in files:
         part = next((f.name for f in dataset.files if file.name.startswith(f.name)), "")

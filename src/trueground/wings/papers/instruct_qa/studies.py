@@ -74,7 +74,7 @@ STUDIES = Studies(
             short="",
         ),
         _declining(
-            places={"irrelevant": {"setting": ("irrelevant",)}, "gold": {"setting": ("gold",)}},
+            levels={"irrelevant": {"setting": ("irrelevant",)}, "gold": {"setting": ("gold",)}},
             free=("setting",),
             named=("task", "instruction"),
         ),
@@ -107,7 +107,7 @@ STUDIES = Studies(
             "responses whose gold passages were before the model, and over questions that you call "
             "answerable yourself.",
             where={"setting": ("retrieved", "gold")},
-            places={version: {"instruction": (version,)} for version in ("v1", "v2")},
+            levels={version: {"instruction": (version,)} for version in ("v1", "v2")},
             steps=(("v1", "v2"),),
             named=("task", "setting"),
             short="v1 → v2",

@@ -52,7 +52,7 @@ STUDIES = Studies(
     comparable=comparable,
     printed="Truly-Ground's its four versions at 2,048 tokens (trueground run truly-ground)",
     ignored=frozenset(("variant", "abstain")),
-    own=frozenset(("preset", "tokenizer")),
+    model_options=frozenset(("preset", "tokenizer")),
     bound=_DISTRACTORS,
     alike={"tokens by which the budget was counted": _counted},
     judges=(
@@ -77,7 +77,7 @@ STUDIES = Studies(
             "is changed (section 4.2, Figure 5). The share lost is (before − after) / before; "
             "below 0, the model gained.",
             where={"task": _VERSIONS},
-            places={version: {"task": (version,)} for version in _VERSIONS},
+            levels={version: {"task": (version,)} for version in _VERSIONS},
             steps=(
                 ("original-gold", "original-dist"),
                 ("conflict-gold", "conflict-dist"),
@@ -85,7 +85,7 @@ STUDIES = Studies(
                 ("original-dist", "conflict-dist"),
             ),
             named=(),
-            lost=True,
+            as_loss=True,
             sizes=True,
             baseline=True,
         ),
