@@ -78,7 +78,7 @@ def test_a_random_slice_corrects_the_rate(tmp_path: Path, drawn: list[int]) -> N
     verdicts = result.summary.raw["verdicts"]
     assert sum(n for n, _ in verdicts["labeled"].values()) == 80
     assert sum(bad for _, bad in verdicts["labeled"].values()) == 80 - sum(map(people, drawn))
-    of, times = verdicts["labeled"]["not"]
+    of, times = verdicts["labeled"]["not_grounded"]
     trust = f"On your 80 labels, answers called not grounded were unsupported {times} times of {of}"
     mean = f"the mean of the judge's probabilities, {100 * one['judge_mean']:.0f} % (support)"
     alone = f"The judge alone calls {100 * verdicts['grounded']['share']:.0f} % grounded"

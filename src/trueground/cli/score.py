@@ -43,9 +43,7 @@ def score(
     ] = None,
     fail_over: Annotated[
         list[str] | None,
-        typer.Option(
-            help="METRIC=X, or partly=X, not=X, declined=X: exit 1 if it is above X. Repeatable."
-        ),
+        typer.Option(help="METRIC=X, or not_grounded=X, …: exit 1 if it is above X. Repeatable."),
     ] = None,
     min_coverage: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Exit 3 if a smaller share could be scored.")
@@ -57,8 +55,8 @@ def score(
         int | None,
         typer.Option(
             min=0,
-            help="How many of the worst answers to print: not grounded first, then partly, each by "
-            "lowest support. Default: 3, in brief.",
+            help="How many of the worst answers to print: not grounded first, then partly "
+            "grounded, each by lowest support. Default: 3, in brief.",
         ),
     ] = None,
     out_csv: Annotated[

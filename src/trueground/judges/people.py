@@ -34,7 +34,7 @@ class VerdictCount(msgspec.Struct, frozen=True, array_like=True):
 
 class SetCounts(msgspec.Struct, frozen=True):
     """One labeled set; `unit` is what people labeled: response, sentence or claim. `verdicts` has
-    the counts of grounded, partly and not.
+    the counts of grounded, partly_grounded and not_grounded.
     """
 
     name: str
@@ -94,7 +94,11 @@ class LabeledVerdicts(msgspec.Struct, frozen=True):
 
     def sentence(self) -> str:
         """How often answers of each verdict were unsupported to people, pooled over the sets."""
-        words = {"not": "not grounded", "partly": "partly", "grounded": "grounded"}
+        words = {
+            "not_grounded": "not grounded",
+            "partly_grounded": "partly grounded",
+            "grounded": "grounded",
+        }
         shares = [(word, self.pooled(name).share) for name, word in words.items()]
         (first, most), *rest = [(word, share) for word, share in shares if share is not None]
         others = "".join(f", called {word} {_of_100(share)} times" for word, share in rest)

@@ -10,15 +10,15 @@ from trueground.options import Option
 Label = Annotated[
     str | None,
     Option(
-        "Key of `human`; several annotators stand as LABEL:ANNOTATOR. Default: faithful, else "
-        "the only one.",
+        "Key of `human` (several annotators: LABEL:ANNOTATOR). Default: faithful, else the only "
+        "one.",
         "--label",
     ),
 ]
 LabelPaths = Annotated[
     Sequence[str | Path],
     Option(
-        "Labels of `trueground annotate`, beside the records. Repeatable.",
+        "Labels of `trueground annotate` for the records. Repeatable.",
         "--labels",
         type=list[Path] | None,
     ),
