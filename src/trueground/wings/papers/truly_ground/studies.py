@@ -107,8 +107,8 @@ STUDIES = Studies(
                 title="Earlier definitions and the strict one",
                 measures=(earlier, _F1),
                 note="Grounding F1 (up) against an earlier definition (across): whether the "
-                "response has the answer, for definite questions only, or whether a context entails it "
-                "(sections 3.1 and 4.2). A model can be high by one and low by the other. "
+                "response has the answer, for definite questions only, or whether a context "
+                "entails it (sections 3.1 and 4.2). A model can be high by one and low by the other. "
                 "Intervals resample the models.",
                 where={"task": _VERSIONS},
             )
