@@ -19,17 +19,20 @@ def errors(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A finished run that kept its records, or a file that this command wrote."
+            help=("A finished run that includes its records, or a file written by this command.")
         ),
     ],
     *,
     page: Annotated[
-        Path | None, typer.Option(help="Also write the items as a page, FILE.html.")
+        Path | None, typer.Option(help="Also write the items to this page, FILE.html.")
     ] = None,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Answers that people call correct and a metric does not, by why; corrections are kept."""
+    """Analyze correct answers that a metric scores low.
+
+    Groups them by the cause of the low score. Your corrections in the file are kept.
+    """
     from trueground.wings.papers.errors.lines import read_errors, read_selected
     from trueground.wings.papers.errors.page import check_page, errors_page, write_errors
 

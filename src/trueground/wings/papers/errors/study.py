@@ -19,18 +19,18 @@ def sort_errors(
     run: Path,
     *,
     proposer: Annotated[
-        str | None, Option("Model that proposes categories: llm:MODEL(option=value).")
+        str | None, Option("Model that proposes categories: llm:MODEL. Default: none.")
     ] = None,
     out: Annotated[
-        Path | None, Option("File to write, one line per item. Default: errors.jsonl in the run.")
+        Path | None, Option("JSONL file of items to write. Default: errors.jsonl in the run.")
     ] = None,
     metric: Annotated[
-        str, Option("Metric with low scores, as named in the run. Default: f1.", type=str | None)
+        str, Option("Metric to analyze, as named in the run. Default: f1.", type=str | None)
     ] = "f1",
     at_most: Annotated[
         float,
         Option(
-            "Highest score of the items to select. Default: 0.3.",
+            "Select items whose metric is at most this. Default: 0.3.",
             "--at-most",
             "--max-f1",
             type=float | None,
@@ -38,7 +38,7 @@ def sort_errors(
     ] = 0.3,
     label: Annotated[
         str,
-        Option("Human label of correct items. Default: correct.", type=str | None),
+        Option("Human label that marks correct answers. Default: correct.", type=str | None),
     ] = "correct",
     seed: Seed = 0,
     resamples: Resamples = 2_000,

@@ -29,70 +29,74 @@ class TrulyGroundOptions(TaskOptions):
     preset: Annotated[
         Literal["greedy", "paper", "llama2", "vicuna", "falcon", "tulu"],
         Option(
-            "greedy: temperature 0; paper: the same, scored like the paper's code, by default with "
-            "the paper's judge; llama2, vicuna, falcon: top-k 10 at temperature 1; tulu: "
-            "temperature 0.6; all: at most 2,048 new tokens"
+            "greedy: temperature 0. paper: the same, scored like the paper's code. "
+            "llama2, vicuna, falcon: top-k 10, temperature 1. tulu: temperature "
+            "0.6. All: at most 2,048 tokens."
         ),
     ] = "greedy"
     distractors: Annotated[
         Path | None,
         Option(
-            'file of distractors, {"Q0": {"2k_distractor": ["Title: …"]}}; default without '
-            "--retriever: qId2distractor.json of the data, or else mined with bm25",
+            (
+                'File of distractors, {"Q0": {"2k_distractor": ["Title: text"]}}. '
+                "Default: qId2distractor.json of the data, or mined with bm25."
+            ),
             applies=_WITH_DISTRACTORS,
         ),
     ] = None
     distractor_set: Annotated[
-        str, Option("set of the distractor file", applies=_WITH_DISTRACTORS)
+        str, Option("Set of distractors in the file.", applies=_WITH_DISTRACTORS)
     ] = DISTRACTOR_SET
     retriever: Annotated[
         str | None,
         Option(
-            "mine distractors from the corpus with bm25 or dense:MODEL", applies=_WITH_DISTRACTORS
+            ("Retriever that mines distractors from the corpus: bm25 or dense:MODEL."),
+            applies=_WITH_DISTRACTORS,
         ),
     ] = None
     corpus: Annotated[
         Path | None,
         Option(
-            "folder with localDocId2localDocText.json and …title.json; default: the data",
+            ("Folder with localDocId2localDocText.json and the titles. Default: from the data."),
             applies=_WITH_DISTRACTORS,
         ),
     ] = None
     top: Annotated[
         int,
-        Option("number of passages to mine per question", min=1, applies=_WITH_DISTRACTORS),
+        Option("Number of passages to mine per question.", min=1, applies=_WITH_DISTRACTORS),
     ] = 40
     budget: Annotated[
         int | None,
         Option(
-            "maximum tokens of all contexts, including the gold ones; default: 2048 if mined, no "
-            "limit for a file",
+            ("Maximum tokens of all contexts. Default: 2048 if mined, unlimited for a file."),
             min=1,
             applies=_WITH_DISTRACTORS,
         ),
     ] = None
     gold_position: Annotated[
         Literal["random", "beginning", "middle", "end"],
-        Option("position of the gold contexts among the distractors", applies=_WITH_DISTRACTORS),
+        Option("Position of the gold contexts among the distractors.", applies=_WITH_DISTRACTORS),
     ] = "random"
     position_seed: Annotated[
-        int, Option("seed of the random position", min=0, applies=_WITH_DISTRACTORS)
+        int, Option("Random seed of the position.", min=0, applies=_WITH_DISTRACTORS)
     ] = 0
     tokenizer: Annotated[
         str | None,
         Option(
-            "tokenizer.json, model folder or name for counting tokens; default: the tokenizer of a "
-            "model hf:…, or 4 characters per token",
+            (
+                "Tokenizer that counts tokens: tokenizer.json, model folder or name. "
+                "Default: the tokenizer of an hf: model, or 4 characters per token."
+            ),
             applies={"counts_tokens": (True,)},
         ),
     ] = None
     input_cap: Annotated[
         int | None,
-        Option("maximum tokens of a prompt; distractors that don't fit are left out", min=1),
+        Option("Maximum tokens per prompt; distractors are dropped to fit.", min=1),
     ] = None
     fluency: Annotated[
         bool,
-        Option("also rate the fluency of free-form answers (needs a rater: --rater)"),
+        Option("Also rate the fluency of free-form answers. Requires --rater."),
     ] = False
 
     def __post_init__(self) -> None:
@@ -145,7 +149,7 @@ class TrulyGroundOptions(TaskOptions):
 
 BENCHMARK = Benchmark(
     name="truly-ground",
-    doc="strict grounding: all necessary knowledge of the contexts, and nothing else",
+    doc="strict grounding: all necessary facts and nothing else",
     source="Lee et al. 2024, How Well Do Large Language Models Truly Ground?",
     default_tasks=("original-gold", "original-dist", "conflict-gold", "conflict-dist"),
     other_tasks=("no-context",),

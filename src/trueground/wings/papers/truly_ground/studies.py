@@ -108,8 +108,8 @@ STUDIES = Studies(
                 measures=(earlier, _F1),
                 note="Grounding F1 (up) against an earlier definition (across): whether the "
                 "response has the answer, for definite questions only, or whether a context "
-                "entails it (sections 3.1 and 4.2). A model can be high by one and low by the other. "
-                "Intervals resample the models.",
+                "entails it (sections 3.1 and 4.2). A model can be high by one and low by the "
+                "other. Intervals resample the models.",
                 where={"task": _VERSIONS},
             )
             for earlier in (_ACCURACY, Measure("context_entails", "context entails"))
