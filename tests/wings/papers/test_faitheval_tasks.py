@@ -139,7 +139,7 @@ def test_single_document_ambiguous_raises_input_error(tmp_path: Path) -> None:
         ask("inconsistent", path, documents="new")
     one = {**INCONSISTENT[1], "context": "The mill is in Ulm."}
     path = jsonl(tmp_path / "inconsistent.jsonl", [one])
-    with pytest.raises(InputError, match="have no two documents"):
+    with pytest.raises(InputError, match="don't have two documents"):
         ask("inconsistent", path, documents="original")
     assert ask("inconsistent", path)[0].record.contexts == [Passage("The mill is in Ulm.")]
     path = jsonl(tmp_path / "inconsistent.jsonl", [{**INCONSISTENT[1], "answers": ["Ulm"]}])
@@ -147,7 +147,7 @@ def test_single_document_ambiguous_raises_input_error(tmp_path: Path) -> None:
         ask("inconsistent", path, documents="new")
     path = jsonl(tmp_path / "inconsistent.jsonl", [{**INCONSISTENT[1], "answers": ["a", "b"]}])
     mrqa = str(jsonl(tmp_path / "mrqa.jsonl", MRQA))
-    with pytest.raises(InputError, match=r"name no answer of their original: 'i2'"):
+    with pytest.raises(InputError, match=r"don't name an answer of their original: 'i2'"):
         ask("inconsistent", path, documents="new", original=mrqa)
 
 
