@@ -1,4 +1,4 @@
-"""`trueground graph`: knowledge graphs on disk, what they answer, what they say of an entity."""
+"""The command `trueground graph`: load, query and show knowledge graphs, and link entities."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from trueground.wings.graphs.operations import (
     query_graph,
 )
 
-graph = typer.Typer(name="graph", help="Knowledge graphs: load, query, show, link.")
+graph = typer.Typer(name="graph", help="Load, query and show knowledge graphs; link entities.")
 
 GraphArgument = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
-        help="A folder that `graph load` made, a file of graphs (.json, .jsonl) or of triples "
-        "(.nt, .ttl …), sparql:URL or wikidata.",
+        help="Folder of `graph load`, file of graphs (.json, .jsonl) or triples (.nt, .ttl …), "
+        "sparql:URL or wikidata.",
     ),
 ]
 
@@ -34,38 +34,38 @@ def link(
     questions: Annotated[
         Path,
         typer.Argument(
-            help="[[question, [graph, …]], …] in a .json file, rows with question and perhaps gold "
-            "(JSONL, JSON, CSV, Parquet), or a .txt file with one a line."
+            help="Rows with question and maybe gold (JSONL, JSON, CSV, Parquet), .json with "
+            "[[question, [graph, …]], …], or .txt with one question per line."
         ),
     ],
     graph: Annotated[
-        str, typer.Argument(help="A folder made by graph load, a file, sparql:URL or wikidata.")
+        str, typer.Argument(help="Folder of `graph load`, file, sparql:URL or wikidata.")
     ],
     *,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write [[question, [graph, …]], …] with the subgraphs found."),
+        typer.Option(help="Write the subgraphs to this file: [[question, [graph, …]], …]."),
     ] = None,
     overwrite: Overwrite = False,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Find entities in questions, re-ranked; against gold ids also precision and recall."""
+    """Find entities in questions and rank them. With gold ids: precision and recall."""
     from trueground.files import OutputPath
     from trueground.wings.graphs.pages import show_links
 
     if out is not None:
         OutputPath(out).check_file("linked.json", overwrite=overwrite)
-    found = screen.call(link_questions, questions, graph, **options)
+    links = screen.call(link_questions, questions, graph, **options)
     if out is not None:
         import orjson
 
         with OutputPath(out).replacing() as file:
-            for number, (text, one) in enumerate(zip(found.texts, found.linked, strict=True)):
+            for number, (text, linked) in enumerate(zip(links.texts, links.linked, strict=True)):
                 file.write(b",\n" if number else b"[\n")
-                file.write(orjson.dumps([text, one.graphs()]))
+                file.write(orjson.dumps([text, linked.graphs()]))
             file.write(b"\n]\n")
-    screen.show_page(found.as_dict(), lambda: show_links(found, each=out is None))
+    screen.show_page(links.as_dict(), lambda: show_links(links, each=out is None))
     if out is not None:
         screen.say(f"\nfile   {out}")
 
@@ -77,14 +77,14 @@ def load(
         list[Path],
         typer.Argument(
             metavar="SOURCE…",
-            help="Files: RDF, a Wikidata dump, JSON graphs, tables; also .gz, .bz2 and .zst.",
+            help="RDF, Wikidata dumps, JSON graphs or tables; also .gz, .bz2 and .zst.",
         ),
     ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Load files into a graph on disk; a file that it has already is passed over."""
+    """Load files into a graph on disk. Files that are loaded already are skipped."""
     notes: list[str] = []
     state = screen.call(load_graph, sources, **options, note=notes.append)
     from trueground.wings.graphs.pages import show_loaded
@@ -92,8 +92,8 @@ def load(
     screen.show_page(state, lambda: show_loaded(options["out"], state, notes))
     if not state.names:
         screen.note(
-            f"nothing in {options['out']} has a name that serves readers of {state.lang!r}, so "
-            "entities are found by id only. Is --lang right?"
+            f"no entity in {options['out']} has a name in the language {state.lang!r}, so entities "
+            "can only be found by id. Check --lang"
         )
 
 
@@ -106,7 +106,7 @@ def query(
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Ask a graph in SPARQL; json: one line for each row."""
+    """Query a graph with SPARQL. JSON has one line per row."""
     import orjson
 
     from trueground.wings.graphs.pages import tabulate_rows
@@ -124,23 +124,23 @@ def query(
 @takes(find_entities)
 def show(
     graph: GraphArgument,
-    wanted: Annotated[
+    names: Annotated[
         list[str], typer.Argument(metavar="NAME_OR_QID…", help="Names, aliases or ids.")
     ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Show what a graph says of entities; json: one line for each, as records hold graphs."""
+    """Show the facts about entities. JSON has one line per entity, as graphs in records."""
     import orjson
 
     from trueground.wings.graphs.pages import format_candidates, show_entity
 
-    for name, candidates, entities in screen.call(find_entities, graph, wanted, **options):
+    for name, candidates, entities in screen.call(find_entities, graph, names, **options):
         if len(candidates) > 1:
             screen.note(format_candidates(name, candidates))
-        for one in entities:
+        for entity in entities:
             if screen.as_json:
-                typer.echo(orjson.dumps(one.graph()))
+                typer.echo(orjson.dumps(entity.graph()))
             else:
-                screen.print_page(show_entity(one))
+                screen.print_page(show_entity(entity))
