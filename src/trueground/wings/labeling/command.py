@@ -1,5 +1,4 @@
-"""`trueground annotate` and `agreement`: tasks for annotators, labels of their answers, and how
-well they agree."""
+"""The commands `trueground annotate` and `trueground agreement`."""
 
 from __future__ import annotations
 
@@ -13,16 +12,18 @@ from trueground.studies import plan_labels
 from trueground.wings.labeling.operations import export_tasks, import_answers, measure_agreement
 from trueground.wings.labeling.web import serve_project
 
-annotate = typer.Typer(name="annotate", help="Tasks for annotators, and labels of their answers.")
+annotate = typer.Typer(
+    name="annotate", help="Export tasks for annotators, and merge their answers into labels."
+)
 
 Answers = Annotated[
-    list[Path], typer.Argument(help="Filled files of `annotate export`: JSONL or CSV.")
+    list[Path], typer.Argument(help="Files of `annotate export`, filled in: JSONL or CSV.")
 ]
 
 
 @annotate.callback()
 def _group() -> None:
-    """Tasks for annotators, and labels of their answers."""
+    """Export tasks for annotators, and merge their answers into labels."""
 
 
 @annotate.command("export")
@@ -44,7 +45,7 @@ def export(
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Write a file of tasks for each annotator, and their instructions."""
+    """Write a file of tasks for each annotator, and the instructions."""
     from trueground.wings.labeling.pages import show_export
 
     exported = export_tasks(kind, sources, **options)
@@ -54,12 +55,12 @@ def export(
 @annotate.command("plan")
 @takes(plan_labels)
 def plan(
-    run: Annotated[Path, typer.Argument(help="A finished run that kept its records.")],
+    run: Annotated[Path, typer.Argument(help="A finished run with stored records.")],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """How many answers to label for a rate that people would confirm, and which: they are drawn."""
+    """Plan how many answers to label for a reliable rate, and sample them."""
     planned = plan_labels(run, **options)
     screen.show_page(planned, planned.blocks)
 
@@ -84,14 +85,14 @@ def import_(
 def serve(
     project: Annotated[
         str,
-        typer.Argument(help="The labels: FILE (made if new), or postgresql://USER@HOST/NAME."),
+        typer.Argument(help="Database: FILE (created if missing) or postgresql://USER@HOST/NAME."),
     ],
     tasks: Annotated[
         list[Path] | None, typer.Argument(help="Files of `annotate export`: JSONL.")
     ] = None,
     **options: Any,
 ) -> None:
-    """Label tasks in a browser, with several people: links, a queue, agreement, export."""
+    """Serve a web page on which several people label tasks."""
     serve_project(project, tasks or (), **options)
 
 
@@ -102,7 +103,7 @@ def agreement(
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Agreement of annotators in each field, with intervals, and the hardest tasks."""
+    """Measure how well annotators agree, and list the hardest tasks."""
     from trueground.wings.labeling.pages import agreement_page
 
     measured = measure_agreement(answers, **options)
