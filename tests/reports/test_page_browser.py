@@ -101,11 +101,11 @@ def in_view(browser: Chromium) -> bool:
 
 def test_a_link_to_a_filtered_list_opens_at_the_list(browser: Chromium, tmp_path: Path) -> None:
     score("examples/answers.jsonl", out=tmp_path / "run")
-    address = (tmp_path / "run" / "report.html").as_uri() + "#items?verdict=not"
+    address = (tmp_path / "run" / "report.html").as_uri() + "#items?verdict=not_grounded"
     browser.get(address)
     browser.wait_until(lambda: in_view(browser))
     assert words(browser, "#count") == "25 of 64 answers match"
-    assert run(browser, "return document.getElementById('verdict').value") == "not"
+    assert run(browser, "return document.getElementById('verdict').value") == "not_grounded"
 
 
 def test_answers_without_a_verdict_have_a_tile(browser: Chromium, tmp_path: Path) -> None:

@@ -268,7 +268,7 @@ def test_a_link_to_a_filtered_list_opens_at_the_list(browser: Chromium, served: 
     show(browser, f"{page}#items?verdict=not", "#list li")
     top = "return document.getElementById('items').getBoundingClientRect().top"
     browser.wait_until(lambda: 0 <= run(browser, top) < 120)
-    assert run(browser, "return document.getElementById('verdict').value") == "not"
+    assert run(browser, "return document.getElementById('verdict').value") == "not_grounded"
 
 
 def test_on_a_phone_the_share_of_grounded_answers_comes_first(

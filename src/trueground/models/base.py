@@ -39,14 +39,14 @@ class Params(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     `logprobs` is the number of alternatives whose log-probabilities are wanted for each token.
     """
 
-    temperature: Annotated[float | None, Option(None, min=0.0)] = None
-    top_p: Annotated[float | None, Option(None, min=0.0, max=1.0)] = None
-    top_k: Annotated[int | None, Option("Where the endpoint knows it.", min=1)] = None
-    min_tokens: Annotated[int | None, Option("Where the endpoint knows it.", min=1)] = None
-    max_tokens: Annotated[int | None, Option("Longest answer.", min=1)] = None
+    temperature: Annotated[float | None, Option("Sampling temperature.", min=0.0)] = None
+    top_p: Annotated[float | None, Option("Nucleus sampling threshold.", min=0.0, max=1.0)] = None
+    top_k: Annotated[int | None, Option("Only for endpoints that support it.", min=1)] = None
+    min_tokens: Annotated[int | None, Option("Only for endpoints that support it.", min=1)] = None
+    max_tokens: Annotated[int | None, Option("Maximum tokens per answer.", min=1)] = None
     seed: Annotated[
         int | None,
-        Option("Sent to the model, and that of the intervals.", min=0, max=Option.MAX_SEED),
+        Option("Random seed, for the model and for intervals.", min=0, max=Option.MAX_SEED),
     ] = None
     stop: tuple[str, ...] = ()
     logprobs: int | None = None

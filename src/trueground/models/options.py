@@ -69,8 +69,9 @@ def _secret_param(name: str) -> UsageError:
 Extra = Annotated[
     dict[str, Any],
     Option(
-        "NAME=JSON, put into every call as it is. Repeatable.",
+        "Extra request parameter, as NAME=JSON. Repeatable.",
         "--param",
+        metavar="NAME=JSON",
         type=list[str] | None,
         parse=parse_extra,
     ),
@@ -83,14 +84,14 @@ class EndpointOptions:
 
     base_url: str | None = None
     api_key_env: str | None = None
-    max_connections: Annotated[int, Option("Calls under way at once.", min=1)] = 32
-    rpm: Annotated[float | None, Option("Requests a minute, at most.", min=0.1)] = None
-    tpm: Annotated[float | None, Option("Tokens a minute, at most.", min=1)] = None
-    timeout: Annotated[float, Option("Seconds for one attempt of a call.", min=0.01)] = 300.0
-    deadline: Annotated[float, Option("Seconds for a call with all its attempts.", min=0.01)] = (
-        1_800.0
-    )
-    max_attempts: Annotated[int, Option("Attempts of a call.", min=1)] = 6
+    max_connections: Annotated[int, Option("Maximum number of concurrent requests.", min=1)] = 32
+    rpm: Annotated[float | None, Option("Maximum requests per minute.", min=0.1)] = None
+    tpm: Annotated[float | None, Option("Maximum tokens per minute.", min=1)] = None
+    timeout: Annotated[float, Option("Timeout of one attempt, in seconds.", min=0.01)] = 300.0
+    deadline: Annotated[
+        float, Option("Timeout of a request with all attempts, in seconds.", min=0.01)
+    ] = 1_800.0
+    max_attempts: Annotated[int, Option("Maximum attempts per request.", min=1)] = 6
 
     def __post_init__(self) -> None:
         declared_options(type(self)).check(vars(self))
@@ -114,16 +115,20 @@ class ModelOptions(EndpointOptions):
     `tpm` are requests and tokens per minute.
     """
 
-    api: Annotated[Literal["chat", "completions"], Option("chat, or plain completions.")] = "chat"
+    api: Annotated[Literal["chat", "completions"], Option("API of the endpoint.")] = "chat"
     wrapper: Annotated[
         Path | None,
-        Option("Text around {system} and {user}, for models without a chat template."),
+        Option("Template file with {system} and {user}, for models without a chat template."),
     ] = None
-    batch_size: Annotated[int, Option("hf: prompts at once.", min=1)] = 8
-    quantize: Annotated[Literal["4bit"] | None, Option("hf: 4bit (needs a GPU).")] = None
-    device_map: Annotated[str | None, Option("hf: auto, cpu, cuda …")] = None
-    dtype: Annotated[str | None, Option("hf: float32, bfloat16 …")] = None
-    trust_remote_code: Annotated[bool, Option("hf: run code that comes with a model.")] = False
+    batch_size: Annotated[int, Option("hf: number of prompts per batch.", min=1)] = 8
+    quantize: Annotated[Literal["4bit"] | None, Option("hf: quantize the model (needs a GPU).")] = (
+        None
+    )
+    device_map: Annotated[str | None, Option("hf: device, such as auto, cpu or cuda.")] = None
+    dtype: Annotated[str | None, Option("hf: number type, such as float32 or bfloat16.")] = None
+    trust_remote_code: Annotated[
+        bool, Option("hf: allow running code from the model's repository.")
+    ] = False
     extra: dict[str, Any] = field(default_factory=dict)
 
 

@@ -66,7 +66,7 @@ def read_prices(path: Path) -> dict[str, Price]:
 PriceTable = Annotated[
     Mapping[str, Price] | None,
     Option(
-        'JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}',
+        ('JSON file of prices in USD per million tokens: {"MODEL": {"input": 1, "output": 2}}'),
         type=Path | None,
         parse=read_prices,
     ),

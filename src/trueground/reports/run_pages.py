@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
+from trueground.metrics import AnswerVerdict
 from trueground.reports import noise
 from trueground.reports.answers import AnswerList, PageAnswers, describe_metric, write_answers
 from trueground.reports.blocks import (
@@ -47,6 +48,7 @@ from trueground.reports.overview import (
 from trueground.reports.page import Page
 from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import (
+    CHECKED_VERDICTS,
     corrected_rates,
     grounded_to_people,
     has_verdicts,
@@ -73,13 +75,13 @@ _MAX_SKIPPED_ROWS = 200
 _MAX_REASONS = 6
 _Estimates = Mapping[str, Mapping[str, Any]]
 
-_VERDICTS = (
-    ("grounded", "grounded", "supported"),
-    ("partly", "partly grounded", "partly"),
-    ("not", "not grounded", "unsupported"),
-    ("declined", "declined", "unknown"),
-    ("unscored", "not judged", "unknown"),
-)
+_VERDICT_TONES = {
+    "grounded": "supported",
+    "partly_grounded": "partly",
+    "not_grounded": "unsupported",
+    "abstained": "unknown",
+    "unscored": "unknown",
+}
 _ABSTENTION_RATES = {
     "p_ir": "declines if the context doesn't contain the answer (higher is better)",
     "p_g": "declines if the context contains the answer (lower is better)",
@@ -257,12 +259,14 @@ def _first_screen(summary: Mapping[str, Any]) -> list[Block]:
         note = f"{_ends(entry['ci'])}, {entry['labels']:,} labels"
         share = entry["mean"]
         tiles.append(Tile("grounded, by people", percent(share), note, "supported", share=share))
-    for name, title, tone in _VERDICTS:
+    for name, tone in _VERDICT_TONES.items():
         verdict = verdicts[name]
         if name == "unscored" and not verdict["n"]:
             continue
         notes = [several(verdict["n"], "answer"), _ends(verdict.get("ci"))]
-        label = f"{title}, by the judge" if people and name != "unscored" else title
+        label = AnswerVerdict.LABELS[name]
+        if people and name != "unscored":
+            label += ", by the judge"
         share = verdict["share"]
         tiles.append(
             Tile(
@@ -311,11 +315,12 @@ def _agreement_with_people(verdicts: Mapping[str, Any]) -> list[Block]:
         return [sentence]
     rows = []
     for labeled in measured.sets:
-        shares = [labeled.verdicts[name].share for name in ("not", "partly", "grounded")]
+        shares = [labeled.verdicts[name].share for name in CHECKED_VERDICTS]
         total = labeled.total
         rows.append(Row([labeled.name, labeled.unit, total.n, total.share, *shares]))
     columns = [Head("Labeled set", "code"), Head("Labeled"), Head("Answers", "number")]
-    names = ("Unsupported to people", "… of those called not grounded", "… partly", "… grounded")
+    names = ["Unsupported to people", "… of those called not grounded"]
+    names += ["… partly grounded", "… grounded"]
     columns += [Head(name, "number", percent=True, digits=0) for name in names]
     return [sentence, Fold("Labeled sets", [Table(columns, rows)])]
 

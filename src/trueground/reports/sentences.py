@@ -23,7 +23,8 @@ from trueground.types import Status
 _MAX_CHECKSUM_DIGITS = 12
 _CHECKSUM = re.compile(r"[0-9a-f]{32,}")
 _THRESHOLD = re.compile(r"\|threshold:([\d.e-]+)")
-_WORDS = {"not": "not grounded", "partly": "partly", "grounded": "grounded"}
+# The verdicts in the order in which sentences name them.
+CHECKED_VERDICTS = ("not_grounded", "partly_grounded", "grounded")
 ADJECTIVES = {"faithful": "grounded", "correct": "correct"}  # by the label
 # The metrics whose corrected rate is reported, by the label. If there is none, the first metric.
 _PREFERRED_METRICS = {
@@ -79,7 +80,8 @@ def _count_statuses(counts: Mapping[str, int]) -> str:
 def _shares(verdicts: Mapping[str, Any], first: str) -> str:
     share = {name: percent(verdicts[name]["share"]) for name in AnswerVerdict.NAMES}
     told = f"{share['grounded']} {first}"
-    told += "".join(f", {share[name]} {name}" for name in ("partly", "not", "declined"))
+    for name in ("partly_grounded", "not_grounded", "abstained"):
+        told += f", {share[name]} {AnswerVerdict.LABELS[name]}"
     return told + (f" ({share['unscored']} unscored)" if verdicts["unscored"]["n"] else "")
 
 
@@ -179,7 +181,9 @@ def similar_sets(verdicts: Mapping[str, Any]) -> LabeledVerdicts | None:
 
 def _of_labels(counts: Mapping[str, tuple[int, int]]) -> str:
     """`On your 100 labels, answers called not grounded were unsupported 30 times of 33, …`"""
-    told = [(word, *counts[name]) for name, word in _WORDS.items() if counts[name][0]]
+    told = [
+        (AnswerVerdict.LABELS[name], *counts[name]) for name in CHECKED_VERDICTS if counts[name][0]
+    ]
     n = sum(labels for labels, _ in counts.values())
     if not told:
         return f"None of the answers of your {n:,} labels has such a verdict."

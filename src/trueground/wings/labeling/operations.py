@@ -22,37 +22,41 @@ def _parse_where(texts: Sequence[str]) -> dict[str, str]:
     return parse_where(texts)
 
 
-AllowEdited = Annotated[bool, Option("Accept answers if their text was changed after the export.")]
+AllowEdited = Annotated[bool, Option("Accept answers whose text was edited after export.")]
 
 
 def export_tasks(
     kind: str,
     sources: Sequence[str],
-    out: Annotated[Path, Option("NAME.jsonl: writes NAME-1.jsonl, NAME-2.jsonl, instructions.")],
+    out: Annotated[Path, Option("NAME.jsonl. Writes NAME-1.jsonl, NAME-2.jsonl and instructions.")],
     *,
-    csv: Annotated[bool, Option("Also write spreadsheets, NAME-1.csv.")] = False,
+    csv: Annotated[bool, Option("Also write CSV files, such as NAME-1.csv.")] = False,
     annotators: Annotated[
-        int, Option("Annotators per task, with one file each.", min=1, max=100)
+        int, Option("Number of annotators per task; one file for each.", min=1, max=100)
     ] = 2,
     sample: Annotated[int | None, Option("Export a random sample of N tasks.", min=1)] = None,
-    seed: Annotated[int, Option("Random seed of sample and order.", min=0, max=2**63 - 1)] = 0,
+    seed: Annotated[int, Option("Random seed.", min=0, max=2**63 - 1)] = 0,
     order: Annotated[
         Literal["shuffled", "same"],
-        Option("Order of tasks: shuffled for each annotator, or the same for all."),
+        Option("Whether each annotator gets a different order."),
     ] = "shuffled",
     pairing: Annotated[
         Literal["gold", "response"],
         Option(
-            "For contains and contains-list: look for the gold facts in the response, or for the "
-            "facts of the response in its contexts.",
+            (
+                "contains, contains-list: check gold facts in the response, or facts "
+                "of the response in its contexts."
+            ),
             "--facts",
         ),
     ] = "gold",
     where: Annotated[
         Mapping[str, str] | None,
         Option(
-            "Export only items with this value of id, model, group, answerable or a meta key; "
-            "for a build, of id or a shown field. * matches any text. Repeatable.",
+            (
+                "Export only tasks whose field has this value; * matches any text. "
+                "Fields: id, model, group, answerable or a key of meta. Repeatable."
+            ),
             type=list[str] | None,
             parse=_parse_where,
             metavar="FIELD=VALUE",
@@ -62,7 +66,7 @@ def export_tasks(
     on_bad_row: OnBadRow = "stop",
     overwrite: Annotated[
         bool,
-        Option("Replace existing files, and delete other files of the earlier export."),
+        Option("Replace the files of an earlier export."),
     ] = False,
 ) -> "Exported":
     """Write NAME-1.jsonl, NAME-2.jsonl …, NAME-instructions.md and NAME-export.json.
@@ -94,18 +98,18 @@ def export_tasks(
 
 def import_answers(
     paths: Sequence[Path],
-    out: Annotated[Path, Option("File for the labels: JSONL, one task per line.")],
+    out: Annotated[Path, Option("JSONL file of labels to write, one task per line.")],
     *,
     tie: Annotated[
         Literal["open", "drop", "first", "lowest"],
         Option(
-            "If there is no majority: leave the field open, drop the task, or take the answer of "
-            "the first file or the lowest answer (no is lower than yes)."
+            "If there is no majority: leave the field open, drop the task, or use "
+            "the first file's answer or the lowest."
         ),
     ] = "open",
     third: Annotated[
         Path | None,
-        Option("Write tasks with disagreement for a third annotator: FILE.jsonl or .csv."),
+        Option("File of disputed tasks to write for a third annotator: .jsonl or .csv."),
     ] = None,
     overwrite: Annotated[bool, Option("Replace existing files.")] = False,
     allow_edited: AllowEdited = False,
@@ -134,7 +138,7 @@ def measure_agreement(
     *,
     resamples: Resamples = 2_000,
     seed: Seed = 0,
-    hardest: Annotated[int, Option("List the N hardest tasks of each kind.", min=0)] = 10,
+    hardest: Annotated[int, Option("Number of the hardest tasks listed per kind.", min=0)] = 10,
     allow_edited: AllowEdited = False,
 ) -> "Agreement":
     """Return the agreement of the annotators of filled files, without unfinished tasks.

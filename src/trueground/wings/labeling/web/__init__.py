@@ -15,39 +15,45 @@ def serve_project(
     from_run: Annotated[
         Sequence[str],
         Option(
-            "Add tasks for the answers of this run or file of records. Repeat for several models.",
+            ("Label the answers of this run or file of records. Repeatable: mixes several models."),
             type=list[str] | None,
             metavar="RUN",
         ),
     ] = (),
     kind: Annotated[str, Option("With --from-run: kind of task.")] = "support",
     sample: Annotated[
-        int | None, Option("With --from-run: add a random sample of N tasks.", min=1)
+        int | None, Option("With --from-run: use a random sample of N tasks.", min=1)
     ] = None,
     worst: Annotated[
         str | None,
         Option(
-            "With --from-run: sort by this metric, the worst first. With --sample: take the N "
-            "worst instead of a random sample.",
+            (
+                "With --from-run: order tasks by this metric, worst first. With "
+                "--sample, use the N worst."
+            ),
             metavar="METRIC",
         ),
     ] = None,
-    seed: Annotated[int, Option("Random seed of sample and order.", min=0, max=2**63 - 1)] = 0,
-    overlap: Annotated[int | None, Option("People per task. Default: 2.", min=1, max=100)] = None,
+    seed: Annotated[int, Option("Random seed.", min=0, max=2**63 - 1)] = 0,
+    overlap: Annotated[
+        int | None, Option("Number of annotators per task. Default: 2.", min=1, max=100)
+    ] = None,
     order: Annotated[
         str | None,
         Option(
-            "random: another order for each person. worst: sorted by --worst. Default: worst if "
-            "--worst is set, else random.",
+            (
+                "Order of tasks: random for each annotator, or worst first. Default: "
+                "random, or worst with --worst."
+            ),
             type=Literal["random", "worst"] | None,
         ),
     ] = None,
-    title: Annotated[str | None, Option("Title that annotators see.")] = None,
-    host: Annotated[str, Option("Address to listen on. Default: only this machine.")] = "127.0.0.1",
+    title: Annotated[str | None, Option("Title of the project that annotators see.")] = None,
+    host: Annotated[str, Option("Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int | None,
         Option(
-            "Port to listen on; 0: any free port. Default: the port of the last start.",
+            ("Port; 0 for any free port. Default: the port of the last start, or a free port."),
             min=0,
             max=65_535,
         ),
@@ -55,8 +61,8 @@ def serve_project(
     url: Annotated[
         str | None,
         Option(
-            "Address of a TLS proxy, such as https://labels.example.org. Default: the address of "
-            "the last start."
+            "Public URL behind a proxy, such as https://labels.example.org. "
+            "Default: the URL of the last start."
         ),
     ] = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""The studies of FaithEval's leaderboard."""
+"""Tables of FaithEval's leaderboard."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ _DEFAULTS = {
     "only-phrase-filtered": "off",
     "closed-book": False,
 }
-# Options of the original task that say which context was shown, not how the model was asked.
+# Options of the original task that select the context, not the prompt.
 _OF_CONTEXT = ("of", "documents", "closed-book", "task-instruction", "original")
 
 
 def comparable(task: str, options: Mapping[str, Any], printed: Mapping[str, Any]) -> bool:
-    """Whether the run's options are the printed number's, and the paper's where it says nothing."""
-    wanted = {**_DEFAULTS, **printed}
-    instructed = task in ("unanswerable", "inconsistent") and wanted["documents"] == "both"
-    wanted.setdefault("task-instruction", "on" if instructed else "off")
-    return all(
-        options.get(name, value if name not in printed else None) == value
-        for name, value in wanted.items()
-    )
+    """Return whether a run has the options of a printed number, or the paper's defaults."""
+    expected = {**_DEFAULTS, **printed}
+    instructed = task in ("unanswerable", "inconsistent") and expected["documents"] == "both"
+    expected.setdefault("task-instruction", "on" if instructed else "off")
+    for name, value in expected.items():
+        default = None if name in printed else value
+        if options.get(name, default) != value:
+            return False
+    return True
 
 
 STUDIES = Studies(
