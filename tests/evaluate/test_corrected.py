@@ -133,12 +133,12 @@ def test_a_judge_fitted_to_labels_tells_what_its_file_says(tmp_path: Path) -> No
     held = fit.raw["chosen"]["cross_validated"]["balanced_accuracy"]
     result = tg.score(answers(9), metrics="support", judge=str(path))
     words = " ".join(repr(result).split())
-    assert "This judge was fitted to 200 labels of people (faithful); on those held out:" in words
+    assert "This judge was fitted to 200 human labels (faithful). On held-out labels:" in words
     assert f"balanced accuracy {held:.2f}, AUROC {fit.raw['auroc']['value']:.2f} (0.5 is g" in words
     assert "not measured" not in words
     # With another threshold only the ranking is as the file says.
     other = tg.score(answers(9), metrics="support", judge=f"{path}(threshold=0.9)")
-    assert "on those held out: AUROC" in " ".join(repr(other).split())
+    assert "On held-out labels: AUROC" in " ".join(repr(other).split())
 
 
 def test_without_labels_nothing_is_corrected() -> None:

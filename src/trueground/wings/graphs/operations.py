@@ -1,6 +1,7 @@
 """Open, load and query knowledge graphs, and link entities."""
 
 # No `from __future__ import annotations`: the command line reads the annotations as values.
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from trueground.wings.graphs.folder import GraphFile
     from trueground.wings.graphs.linking import LinkedQuestions
 
-KeepReplies = Annotated[bool, Option("Query endpoints again, without the cache.", "--no-cache")]
+
+KeepReplies = Annotated[bool, Option("Don't read or write the cache.", "--no-cache")]
 
 
 EXPECTED_GRAPH = (
@@ -89,12 +91,12 @@ def _parse_bindings(texts: Sequence[str]) -> dict[str, str]:
 
 def load_graph(
     sources: Sequence[Path],
-    out: Annotated[Path, Option("Folder of the graph. Files are added to an existing graph.")],
+    out: Annotated[Path, Option("Folder of the graph. If it exists, files are added.")],
     *,
     classes: Annotated[
         Sequence[str],
         Option(
-            "Load only instances of this class from a Wikidata dump, such as Q5. Repeatable.",
+            ("Load only instances of this class from a Wikidata dump, such as Q5. Repeatable."),
             "--class",
             type=list[str] | None,
         ),
@@ -103,13 +105,11 @@ def load_graph(
     format_: Annotated[
         str | None,
         Option(
-            "rdf, wikidata-rdf, wikidata-json, kalma, graphs or csv. Default: detected.",
+            ("rdf, wikidata-rdf, wikidata-json, kalma, graphs or csv. Default: detected."),
             "--format",
         ),
     ] = None,
-    identifiers: Annotated[
-        bool, Option("Keep ids of other databases, web addresses and images.")
-    ] = False,
+    identifiers: Annotated[bool, Option("Keep ids of other databases, URLs and images.")] = False,
     overwrite: Annotated[bool, Option("Replace an existing graph.")] = False,
     progress: Progress = do_nothing,
     note: Callable[[str], None] = do_nothing,
@@ -159,7 +159,7 @@ def query_graph(
     bindings: Annotated[
         Mapping[str, str] | None,
         Option(
-            "Set a variable, as NAME=VALUE; VALUE is a text or an <IRI>. Repeatable.",
+            "Value of a variable: a text or an <IRI>. Repeatable.",
             "--bind",
             type=list[str] | None,
             parse=_parse_bindings,
@@ -210,7 +210,7 @@ def find_entities(
     *,
     lang: Annotated[
         str | None,
-        Option("Language of names. Default: that of the graph, or en.", "--lang"),
+        Option("Language of names. Default: the graph's, or en.", "--lang"),
     ] = None,
     cache: KeepReplies = True,
     progress: Progress = do_nothing,
@@ -265,7 +265,7 @@ def link_questions(
     graph: str,
     *,
     recognizer: Annotated[
-        str, Option("Recognizer of names: dictionary (names of the graph) or spacy:MODEL.")
+        str, Option("How names are recognized: dictionary (names in the graph) or spacy:MODEL.")
     ] = "dictionary",
     types: Annotated[
         Sequence[str],
@@ -274,12 +274,8 @@ def link_questions(
             type=list[str] | None,
         ),
     ] = (),
-    lang: Annotated[
-        str | None, Option("Language of names. Default: that of the graph, or en.")
-    ] = None,
-    cache: Annotated[
-        bool, Option("Query endpoints again, without the cache.", "--no-cache")
-    ] = True,
+    lang: Annotated[str | None, Option("Language of names. Default: the graph's, or en.")] = None,
+    cache: Annotated[bool, Option("Don't read or write the cache.", "--no-cache")] = True,
     progress: Progress = do_nothing,
     note: Callable[[str], None] = do_nothing,
 ) -> "LinkedQuestions":
