@@ -16,7 +16,7 @@ def fetch_data(
     name: str,
     *,
     from_path: Annotated[
-        Path | None, Option("Take a copy on disk: a folder or a file.", "--from")
+        Path | None, Option("Copy from this folder or file instead of downloading.", "--from")
     ] = None,
     progress: Progress = do_nothing,
 ) -> "Fetched":

@@ -143,7 +143,7 @@ def compare(
     metrics: Annotated[
         str | Sequence[str] | None,
         Option(
-            "Names, comma-separated. Default: all that both runs have. Repeatable.",
+            ("Metrics, comma-separated. Default: all that both runs have. Repeatable."),
             type=list[str] | None,
             parse=_split,
         ),
@@ -153,15 +153,15 @@ def compare(
     level: Level = 0.95,
     allow_mismatch: Annotated[
         bool,
-        Option("Compare the common items although items, questions, signatures or tasks differ."),
+        Option("Compare common items even if items, questions, signatures or tasks differ."),
     ] = False,
     flips: Annotated[
-        int, Option("Changed items to name, per metric, won and lost each.", min=0)
+        int, Option("Maximum number of won and lost items listed per metric.", min=0)
     ] = 20,
     power: Annotated[
         float,
         Option(
-            "Probability with which a difference shall be found, 0.5 to 1.",
+            "Statistical power, from 0.5 to 1, for sample sizes.",
             min=0.5,
             max=1,
             below=True,
@@ -170,7 +170,10 @@ def compare(
     detect: Annotated[
         Sequence[float],
         Option(
-            "How many items does this difference need? 0.02 (the default) is 2 points. Repeatable.",
+            (
+                "Show how many items you need to detect this difference (0.02 is 2 "
+                "points, the default). Repeatable."
+            ),
             type=list[float] | None,
         ),
     ] = (0.02,),
@@ -179,12 +182,14 @@ def compare(
     fail_if_worse: Annotated[
         Sequence[str],
         Option(
-            "METRIC or METRIC=X: exit 1 if a later run is surely worse by more than X "
-            "(default 0). Repeatable.",
+            (
+                "Exit 1 if a later run is significantly worse by more than X (default "
+                "0). Repeatable."
+            ),
             type=list[str] | None,
         ),
     ] = (),
-    out: Annotated[Path | None, Option("Also write a page: a folder, or FILE.html.")] = None,
+    out: Annotated[Path | None, Option("Write a report page: a folder or FILE.html.")] = None,
 ) -> RunComparison:
     """Compare run directories: every later one with the first, item by item.
 

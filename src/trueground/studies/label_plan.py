@@ -22,19 +22,21 @@ _METRICS = ("support", "correct_support")
 
 def plan_labels(
     run: str | Path,
-    out: Annotated[Path, Option("The answers to label, JSONL, for `annotate export`.")],
+    out: Annotated[Path, Option("JSONL file of answers to label, for `annotate export`.")],
     *,
     half_width: Annotated[
-        float, Option("Wanted: the rate ± this; 0.03 is 3 points of 100.", metavar="X")
+        float, Option("Target half width of the interval; 0.03 is 3 points.", metavar="X")
     ] = 0.05,
     metric: Annotated[
-        str | None, Option("Whose scores to draw by. Default: support, else correct_support.")
+        str | None, Option("Metric to sample by. Default: support, or correct_support.")
     ] = None,
     labels: Annotated[
         Sequence[str | Path],
         Option(
-            "A pilot: labels of some of these answers, from which is known what the judge is "
-            "worth. Default: labeled sets. Repeatable.",
+            (
+                "Pilot labels of some answers, to estimate the judge's accuracy. "
+                "Default: labeled sets. Repeatable."
+            ),
             "--labels",
             type=list[Path] | None,
         ),

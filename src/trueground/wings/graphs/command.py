@@ -1,4 +1,4 @@
-"""`trueground graph`: knowledge graphs on disk, what they answer, what they say of an entity."""
+"""The command `trueground graph`: load, query and show knowledge graphs, and link entities."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from trueground.wings.graphs.operations import (
     query_graph,
 )
 
-graph = typer.Typer(name="graph", help="Knowledge graphs: load, query, show, link.")
+graph = typer.Typer(name="graph", help="Load, query, show and link knowledge graphs.")
 
 GraphArgument = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
-        help="A folder that `graph load` made, a file of graphs (.json, .jsonl) or of triples "
-        "(.nt, .ttl …), sparql:URL or wikidata.",
+        help=(
+            "Folder written by `graph load`, file of graphs (.json, .jsonl) or "
+            "triples (.nt, .ttl), sparql:URL or wikidata."
+        ),
     ),
 ]
 
@@ -34,38 +36,43 @@ def link(
     questions: Annotated[
         Path,
         typer.Argument(
-            help="[[question, [graph, …]], …] in a .json file, rows with question and perhaps gold "
-            "(JSONL, JSON, CSV, Parquet), or a .txt file with one a line."
+            help=(
+                "Questions: rows with question and optionally gold (JSONL, JSON, CSV "
+                "or Parquet), or a .txt file with one question per line."
+            )
         ),
     ],
     graph: Annotated[
-        str, typer.Argument(help="A folder made by graph load, a file, sparql:URL or wikidata.")
+        str, typer.Argument(help="Folder written by `graph load`, a file, sparql:URL or wikidata.")
     ],
     *,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write [[question, [graph, …]], …] with the subgraphs found."),
+        typer.Option(help="JSON file to write, with the subgraphs of each question."),
     ] = None,
     overwrite: Overwrite = False,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Find entities in questions, re-ranked; against gold ids also precision and recall."""
+    """Link entities in questions to a graph.
+
+    If the questions have gold ids, also reports precision and recall.
+    """
     from trueground.files import OutputPath
     from trueground.wings.graphs.pages import show_links
 
     if out is not None:
         OutputPath(out).check_file("linked.json", overwrite=overwrite)
-    found = screen.call(link_questions, questions, graph, **options)
+    links = screen.call(link_questions, questions, graph, **options)
     if out is not None:
         import orjson
 
         with OutputPath(out).replacing() as file:
-            for number, (text, one) in enumerate(zip(found.texts, found.linked, strict=True)):
+            for number, (text, linked) in enumerate(zip(links.texts, links.linked, strict=True)):
                 file.write(b",\n" if number else b"[\n")
-                file.write(orjson.dumps([text, one.graphs()]))
+                file.write(orjson.dumps([text, linked.graphs()]))
             file.write(b"\n]\n")
-    screen.show_page(found.as_dict(), lambda: show_links(found, each=out is None))
+    screen.show_page(links.as_dict(), lambda: show_links(links, each=out is None))
     if out is not None:
         screen.say(f"\nfile   {out}")
 
@@ -76,15 +83,18 @@ def load(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            metavar="SOURCE…",
-            help="Files: RDF, a Wikidata dump, JSON graphs, tables; also .gz, .bz2 and .zst.",
+            metavar="SOURCE",
+            help="RDF, Wikidata dumps, JSON graphs or tables; also .gz, .bz2 and .zst.",
         ),
     ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Load files into a graph on disk; a file that it has already is passed over."""
+    """Load files into a graph on disk.
+
+    Skips files that the graph already contains.
+    """
     notes: list[str] = []
     state = screen.call(load_graph, sources, **options, note=notes.append)
     from trueground.wings.graphs.pages import show_loaded
@@ -92,8 +102,8 @@ def load(
     screen.show_page(state, lambda: show_loaded(options["out"], state, notes))
     if not state.names:
         screen.note(
-            f"nothing in {options['out']} has a name that serves readers of {state.lang!r}, so "
-            "entities are found by id only. Is --lang right?"
+            f"no entity in {options['out']} has a name in the language {state.lang!r}, so entities "
+            "can only be found by id. Check --lang"
         )
 
 
@@ -101,12 +111,17 @@ def load(
 @takes(query_graph)
 def query(
     graph: GraphArgument,
-    sparql: Annotated[str, typer.Argument(help="SELECT, ASK, CONSTRUCT or DESCRIBE.")],
+    sparql: Annotated[
+        str, typer.Argument(help="SPARQL query: SELECT, ASK, CONSTRUCT or DESCRIBE.")
+    ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Ask a graph in SPARQL; json: one line for each row."""
+    """Query a graph with SPARQL.
+
+    With --format json, prints one line per row.
+    """
     import orjson
 
     from trueground.wings.graphs.pages import tabulate_rows
@@ -124,23 +139,26 @@ def query(
 @takes(find_entities)
 def show(
     graph: GraphArgument,
-    wanted: Annotated[
-        list[str], typer.Argument(metavar="NAME_OR_QID…", help="Names, aliases or ids.")
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME_OR_QID", help="Names, aliases or ids of entities.")
     ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Show what a graph says of entities; json: one line for each, as records hold graphs."""
+    """Show the triples of entities.
+
+    With --format json, prints one line per entity, in the format of records.
+    """
     import orjson
 
     from trueground.wings.graphs.pages import format_candidates, show_entity
 
-    for name, candidates, entities in screen.call(find_entities, graph, wanted, **options):
+    for name, candidates, entities in screen.call(find_entities, graph, names, **options):
         if len(candidates) > 1:
             screen.note(format_candidates(name, candidates))
-        for one in entities:
+        for entity in entities:
             if screen.as_json:
-                typer.echo(orjson.dumps(one.graph()))
+                typer.echo(orjson.dumps(entity.graph()))
             else:
-                screen.print_page(show_entity(one))
+                screen.print_page(show_entity(entity))

@@ -29,7 +29,10 @@ def build(
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Build retrievers over a corpus (default: bm25), or resume an interrupted build."""
+    """Build an index of passages, or resume building one.
+
+    The default retriever is bm25.
+    """
     built, retrievers = screen.call(make_index, corpus, **options)
     result = {
         "index": str(built.path),
@@ -92,7 +95,10 @@ def evaluate(
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Measure recall, success, MRR and nDCG of retrievers against gold passages."""
+    """Evaluate retrievers against gold passages.
+
+    Reports recall, success, MRR and nDCG.
+    """
     from trueground.wings.search.pages import show_evaluated
 
     evaluation = screen.call(evaluate_index, index, **options)

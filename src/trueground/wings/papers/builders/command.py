@@ -88,14 +88,14 @@ class BuilderGroup(CommandGroup):
 
 group = BuilderGroup.as_app(
     "build",
-    "Make a benchmark of your own documents or graph. Goes on where it stopped.",
-    "KIND SOURCE… --model NAME --out DIR [OPTIONS]",
+    "Build a benchmark from your documents or graph. Rerun to resume.",
+    "KIND SOURCE... --model NAME --out DIR [OPTIONS]",
 )
 
 
 def _help(builder: Builder) -> str:
     prompts = f" Prompts: {', '.join(builder.prompts)}." if builder.prompts else ""
-    return f"{builder.doc} ({builder.source}). SOURCE: {builder.takes}.{prompts}"
+    return f"{builder.doc}. Paper: {builder.source}. SOURCE: {builder.takes}.{prompts}"
 
 
 def _field(role: str) -> str:
@@ -103,15 +103,21 @@ def _field(role: str) -> str:
 
 
 def _own_options(
-    sources: Annotated[list[Path], typer.Argument(metavar="SOURCE", help="Files or folders.")],
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="SOURCE", help="Source files or folders.")
+    ],
     *,
     model: Annotated[
         str | None,
-        typer.Option(help="Who writes: a name at the endpoint, or fake:…, replay:FILE, hf:NAME."),
+        typer.Option(
+            help=("Model that writes: name at the endpoint, hf:NAME, replay:FILE or fake:NAME.")
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder of the build; goes on with one there.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder of the build. Rerun to resume an unfinished build.")
+    ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
+        bool, typer.Option("--dry-run", help="Estimate the cost without calling the model.")
     ] = False,
     shard: OneShard = None,
     screen: Screen,
@@ -179,10 +185,10 @@ def _start(
 
 
 def example(
-    kind: Annotated[str, typer.Argument(help="The builder: contexts, grounding, kalma.")],
-    out: Annotated[Path, typer.Option(help="A folder that is new or empty.")],
+    kind: Annotated[str, typer.Argument(help="Kind of builder: contexts, grounding or kalma.")],
+    out: Annotated[Path, typer.Option(help="New or empty folder.")],
 ) -> None:
-    """Copy a builder's small example into a folder, and show the command that builds it."""
+    """Copy a small example and show its build command."""
     from trueground.wings.papers.builders.registry import copy_example
 
     typer.echo(copy_example(kind, out).rstrip())
@@ -190,15 +196,18 @@ def example(
 
 @takes()
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The --out of a finished build.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a finished build.")],
     labels: Annotated[
         Path | None,
-        typer.Option(help="Merged human labels, as `annotate import` writes them."),
+        typer.Option(help="Human labels written by `annotate import`."),
     ] = None,
     *,
     screen: Screen,
 ) -> None:
-    """Draw the page and the data card of a build again, with labels that came after it."""
+    """Update the report page and data card of a build.
+
+    Includes labels made after the build.
+    """
     from trueground.wings.papers.builders.page_files import draw_again
 
     drawn = draw_again(folder, labels)

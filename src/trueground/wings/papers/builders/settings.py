@@ -27,15 +27,15 @@ class EndpointDefaults(EndpointOptions):
     """What holds for every model that does not say otherwise in its parentheses."""
 
     base_url: Annotated[
-        str | None, Option("Endpoint of all models, as http://localhost:8000/v1.")
+        str | None, Option("Endpoint URL of all models, such as http://localhost:8000/v1.")
     ] = None
     api_key_env: Annotated[
-        str | None, Option("Variable that holds the key. Default: OPENAI_API_KEY.")
+        str | None, Option("Environment variable with the API key. Default: OPENAI_API_KEY.")
     ] = None
     temperature: Annotated[
-        float | None, Option("Of the model that writes; judges have 0.", min=0.0)
+        float | None, Option("Temperature of the writing model; judges use 0.", min=0.0)
     ] = None
-    max_tokens: Annotated[int | None, Option("Longest reply.", min=1)] = None
+    max_tokens: Annotated[int | None, Option("Maximum tokens per reply.", min=1)] = None
     seed: int | None = None
     extra: Extra = field(default_factory=dict)
 
@@ -62,27 +62,27 @@ class BuildSettings:
     """
 
     seed: Seed = 0
-    limit: Annotated[int | None, Option("Only the first N source items.", min=1)] = None
+    limit: Annotated[int | None, Option("Use only the first N source items.", min=1)] = None
     cache: Cache = True
     prompts: Annotated[
         Mapping[str, Path],
         Option(
-            "NAME=FILE: a prompt of your own. Repeatable.",
+            "Replace a prompt with your file. Repeatable.",
             "--prompt",
             type=list[str] | None,
             parse=_parse_prompts,
         ),
     ] = field(default_factory=dict)
-    labels: Annotated[
-        Path | None, Option("Merged human labels, as `annotate import` writes them.")
-    ] = None
+    labels: Annotated[Path | None, Option("Human labels written by `annotate import`.")] = None
     reuse_bad: Annotated[
         bool,
-        Option("Take replies that could not be used from the cache too; else they are asked anew."),
+        Option("Reuse unusable replies from the cache instead of asking again."),
     ] = False
     max_failed: Annotated[
         float,
-        Option("Stop where more than this share of all falls by failed calls.", min=0.0, max=1.0),
+        Option(
+            "Stop if more than this share of items is lost to failed requests.", min=0.0, max=1.0
+        ),
     ] = 0.1
     endpoint: EndpointDefaults = field(default_factory=EndpointDefaults)
     prices: PriceTable = None

@@ -22,42 +22,42 @@ class FaithEvalOptions(TaskOptions):
     scheme: Annotated[
         Literal["direct", "cot", "sampling"],
         Option(
-            "direct and cot: temperature 0, cot asks for the answer and then for the reasoning; "
-            "sampling: temperature 0.3, top-p 0.9"
+            "direct and cot use temperature 0; cot also asks for the reasoning. "
+            "sampling uses temperature 0.3 and top-p 0.9."
         ),
     ] = "direct"
     task_instruction: Annotated[
         Literal["auto", "on", "off"],
-        Option(
-            'whether to offer the answer "unknown" or "conflict"; auto: only if the task needs it'
-        ),
+        Option('Whether to offer the answer "unknown" or "conflict". auto: if the task needs it.'),
     ] = "auto"
     documents: Annotated[
         Literal["both", "original", "new"],
         Option(
-            "inconsistent: both documents, or one of them, scored against its own answer",
+            "inconsistent: use both documents, or only one with its answer.",
             tasks=("inconsistent",),
         ),
     ] = "both"
     of: Annotated[
         Literal["unanswerable", "inconsistent", "counterfactual"],
-        Option("original: the task whose questions are asked", tasks=("original",)),
+        Option("original: task whose questions are used.", tasks=("original",)),
     ] = "unanswerable"
     closed_book: Annotated[
         bool,
-        Option("original --of counterfactual: ask without a context", tasks=("original",)),
+        Option("original --of counterfactual: ask without context.", tasks=("original",)),
     ] = False
     original: Annotated[
         Path | None,
         Option(
-            "file or folder with the original contexts and answers (MRQA) or keys (ARC-Challenge)"
+            "File or folder with the original contexts and answers (MRQA) or keys (ARC-Challenge)."
         ),
     ] = None
     only_phrase_filtered: Annotated[
         Literal["off", "phrase", "words"],
         Option(
-            "counterfactual: only items whose context contains the answer phrase, or all words "
-            "of it",
+            (
+                "counterfactual: use only items whose context contains the answer "
+                "phrase, or all its words."
+            ),
             tasks=("counterfactual",),
         ),
     ] = "off"
@@ -108,7 +108,7 @@ class FaithEvalOptions(TaskOptions):
 
 BENCHMARK = Benchmark(
     name="faitheval",
-    doc="faithfulness to unanswerable, inconsistent and counterfactual contexts",
+    doc="unanswerable, inconsistent and counterfactual contexts",
     source="Ming et al. 2024, FaithEval",
     default_tasks=TASKS,
     other_tasks=("original",),
