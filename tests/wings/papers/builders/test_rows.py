@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import InputError
-from trueground.wings.papers.builders.rows import Unusable, fault, source_files, source_rows
+from trueground.wings.papers.builders.rows import UnusableRow, fault, source_files, source_rows
 
 
 def kinds(path: Path) -> list[str | None]:
-    return [
-        row.value.kind if isinstance(row.value, Unusable) else None for row in source_rows([path])
-    ]
+    values = [row.value for row in source_rows([path])]
+    return [value.kind if isinstance(value, UnusableRow) else None for value in values]
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -39,15 +38,15 @@ def test_json_lines(tmp_path: Path) -> None:
     rows = list(source_rows([path], '{"text": "…"}'))
     assert (rows[0].place, rows[0].file, rows[0].number) == (f"{path}, line 1", path, 1)
     assert rows[0].value == {"text": "one"}
-    assert rows[4].value == Unusable(
+    assert rows[4].value == UnusableRow(
         "binary",
         f"{path}, line 5, field 'text': found a NUL character at character 2; expected text "
         "without NUL",
         "n",
     )
-    assert isinstance(rows[5].value, Unusable)
+    assert isinstance(rows[5].value, UnusableRow)
     assert rows[5].value.id == "7"
-    assert isinstance(rows[1].value, Unusable)
+    assert isinstance(rows[1].value, UnusableRow)
     assert (
         rows[1].value.found.endswith('; expected {"text": "…"}') or "column" in rows[1].value.found
     )

@@ -27,8 +27,8 @@ from trueground.wings.papers.builders.people import read_people
 _MAX_SHOWN_BYTES = 4_000_000  # of each file that the page holds
 
 
-class DrawnReport(NamedTuple):
-    """The files that were written, and what people said, where labels were given."""
+class RenderedReport(NamedTuple):
+    """The files that were written, and what the human labels show, if there are any."""
 
     page: Path
     card: Path
@@ -65,12 +65,18 @@ def _read_shown(path: Path) -> Shown:
         raise InputError(f"{path} cannot be read: {error}; run the build again") from None
 
 
-def draw_again(folder: str | Path, labels: str | Path | None = None) -> DrawnReport:
-    """Draw report.html and card.md of a finished build again, with `labels` beside its numbers.
+def render_again(folder: str | Path, labels: str | Path | None = None) -> RenderedReport:
+    """Render report.html and card.md of a finished build again. Nothing else changes.
 
-    `labels` is a file of merged labels, as `annotate import` writes them; nothing but page and card
-    is changed, and drawn without labels they are as the build left them. Raises InputError (no
-    finished build, labels that cannot be used), OutputError (in use), WriteError.
+    Args:
+        folder: The folder of the build.
+        labels: Merged labels, as `annotate import` writes them. Without labels, the files are the
+            same as at the end of the build.
+
+    Raises:
+        InputError: The build is unfinished, or the labels can't be used.
+        OutputError: Another process uses the folder.
+        WriteError: A file can't be written.
     """
     path = Path(folder)
     manifest = read_manifest(path)
@@ -88,4 +94,4 @@ def draw_again(folder: str | Path, labels: str | Path | None = None) -> DrawnRep
                 f"{file} cannot be shown ({error}); it was changed, or another version wrote it: "
                 "run the build again"
             ) from None
-    return DrawnReport(path / REPORT, path / CARD, said)
+    return RenderedReport(path / REPORT, path / CARD, said)

@@ -17,7 +17,7 @@ import msgspec
 
 from trueground.stats import log1p, mean
 from trueground.wings.papers.builders.base import BuiltDataset
-from trueground.wings.papers.builders.checks import words
+from trueground.wings.papers.builders.checks import count_words
 
 BINS = 12
 # A table with more rows or columns than this is none that anybody reads.
@@ -74,19 +74,19 @@ def count_sizes(items: Sequence[BuiltItem]) -> dict[str, int]:
         "contexts": len(contexts),
         "contexts_distinct": len(set(contexts)),
         "answers": len(answers),
-        "words": sum(words(text) for text in contexts)
-        + sum(words(item.question) for item in items),
+        "words": sum(count_words(text) for text in contexts)
+        + sum(count_words(item.question) for item in items),
     }
 
 
 def measure_lengths(items: Sequence[BuiltItem]) -> dict[str, Any]:
     """Words of each question, of all contexts of an item, of each answer; contexts of an item."""
     return {
-        "question": summarize([words(item.question) for item in items]),
+        "question": summarize([count_words(item.question) for item in items]),
         "contexts": summarize(
-            [sum(words(text) for text in p.contexts) for p in items if p.contexts]
+            [sum(count_words(text) for text in p.contexts) for p in items if p.contexts]
         ),
-        "answer": summarize([words(text) for item in items for text in item.answers]),
+        "answer": summarize([count_words(text) for item in items for text in item.answers]),
         "contexts_per_item": summarize([len(item.contexts) for item in items]),
     }
 
