@@ -90,11 +90,11 @@ def test_files_of_others_beside_the_tasks_are_passed_over(folder: Path, tmp_path
 
 
 def test_what_cannot_be_drawn_is_said(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no build"):
+    with pytest.raises(InputError, match="has no build"):
         render_again(tmp_path)
     labels = tmp_path / "labels.jsonl"
     labels.write_text('{"kind": "validity", "id": "elsewhere", "values": {"if": "yes"}}\n')
-    with pytest.raises(InputError, match="no label is of a task"):
+    with pytest.raises(InputError, match="no label is for a task"):
         render_again(folder, labels)
     labels.write_text("prose\n")
     with pytest.raises(InputError, match="line 1: not a label"):
@@ -106,7 +106,7 @@ def test_what_cannot_be_drawn_is_said(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("manifest.json", {"finished": None}, "is not finished"),
+        ("manifest.json", {"finished": None}, "isn.t finished"),
         ("summary.json", {"quality": {"items": 3}}, "another version wrote it"),
         ("summary.json", {"stages": "prose"}, "another version wrote it"),
     ],
@@ -133,18 +133,18 @@ def test_items_that_cannot_be_shown(tmp_path: Path) -> None:
     render_again(folder)
     assert "Questions and contexts" not in (folder / "report.html").read_text()
     (folder / "items.jsonl").write_bytes(kept + b"prose\n")
-    with pytest.raises(InputError, match=r"items\.jsonl cannot be read.*run the build again"):
+    with pytest.raises(InputError, match=r"items\.jsonl can.t be read.*run the build again"):
         render_again(folder)
 
 
 def test_of_many_items_the_page_shows_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = finished(tmp_path / "out").path
     size = (folder / "items.jsonl").stat().st_size
-    monkeypatch.setattr(page_files, "_MAX_SHOWN_BYTES", size // 3)
+    monkeypatch.setattr(page_files, "_MAX_SAMPLE_BYTES", size // 3)
     items, fell = blocks(render_again(folder).page.read_text(), "entries")
     assert len(items["entries"]) == 15  # every 4th of 60
     assert len(fell["entries"]) == 40
-    assert "Every 4th of them stands here" in render_again(folder).page.read_text()
+    assert "This list has every 4th of them" in render_again(folder).page.read_text()
 
 
 def run(*words: str | Path) -> Done:
@@ -160,4 +160,4 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert said["people"]["unknown"] == 4
     done = run(tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "holds no build" in done.stderr
+    assert "has no build" in done.stderr

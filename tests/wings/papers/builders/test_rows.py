@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import InputError
-from trueground.wings.papers.builders.rows import UnusableRow, fault, source_files, source_rows
+from trueground.wings.papers.builders.rows import UnusableRow, check_text, source_files, source_rows
 
 
 def kinds(path: Path) -> list[str | None]:
@@ -36,7 +36,7 @@ def test_json_lines(tmp_path: Path) -> None:
         *("unreadable", "unreadable", None),
     ]
     rows = list(source_rows([path], '{"text": "…"}'))
-    assert (rows[0].place, rows[0].file, rows[0].number) == (f"{path}, line 1", path, 1)
+    assert (rows[0].location, rows[0].file, rows[0].number) == (f"{path}, line 1", path, 1)
     assert rows[0].value == {"text": "one"}
     assert rows[4].value == UnusableRow(
         "binary",
@@ -48,7 +48,8 @@ def test_json_lines(tmp_path: Path) -> None:
     assert rows[5].value.id == "7"
     assert isinstance(rows[1].value, UnusableRow)
     assert (
-        rows[1].value.found.endswith('; expected {"text": "…"}') or "column" in rows[1].value.found
+        rows[1].value.message.endswith('; expected {"text": "…"}')
+        or "column" in rows[1].value.message
     )
 
 
@@ -77,7 +78,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["a", "北", "1", "a\tb\r\n\x0c\x85", "х_"])
 def test_texts(text: str) -> None:
-    assert fault(text) is None
+    assert check_text(text) is None
 
 
 @pytest.mark.parametrize(
@@ -91,4 +92,4 @@ def test_texts(text: str) -> None:
     ],
 )
 def test_texts_that_are_none(text: str, kind: str, found: str) -> None:
-    assert fault(text) == (kind, found)
+    assert check_text(text) == (kind, found)

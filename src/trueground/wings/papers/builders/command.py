@@ -189,7 +189,7 @@ def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The --out of a finished build.")],
     labels: Annotated[
         Path | None,
-        typer.Option(help="Merged human labels, as `annotate import` writes them."),
+        typer.Option(help="Merged human labels, written by `annotate import`."),
     ] = None,
     *,
     screen: Screen,

@@ -117,8 +117,8 @@ def check_rows(
             lines.append(f"… and {len(errors) - MAX_LISTED_ROWS:,} more")
         listed = "\n".join(lines)
         raise InputError(
-            f"found {several(len(errors), 'invalid row')}; fix them, or leave them out with "
-            f"--on-bad-row skip:\n{listed}"
+            f"found {several(len(errors), 'invalid row')}; fix the file, or leave such rows out "
+            f"with --on-bad-row skip:\n{listed}"
         )
     if len(rejected) == len(rows):
         counts = Counter(row.reason for row in rejected).most_common()
