@@ -142,7 +142,7 @@ def test_an_endpoint_that_goes_away(home: Path) -> None:
     with scripted(answer) as server:
         code, _, err = done(home, command(home, server, "--no-cache"))
         assert code == 4
-        assert "Rerun the same command to resume" in err
+        assert "rerun the same command to resume" in err
         told = manifest(home / "out")
         assert (told["status"], told["finished"]) == ("failed", None)
         assert "cannot be reached" in told["error"]
