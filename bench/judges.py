@@ -25,7 +25,7 @@ from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder
 from trueground.judges.base import Judge
 from trueground.judges.registry import get_judge
-from trueground.judges.windows import cut
+from trueground.judges.windows import cut_windows
 from trueground.stats.thresholds import ScoredLabels
 from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Verdict
@@ -178,7 +178,7 @@ def _encoder(model: str) -> tuple[Encode, Cut]:
     room = encoder.window - encoder.specials
 
     def windows(texts: list[str]) -> list[list[str]]:
-        spans = cut([(text, room) for text in texts], encoder.lengths)
+        spans = cut_windows([(text, room) for text in texts], encoder.lengths)
         return [[text[a:b] for a, b in spans[text, room]] for text in texts]
 
     def encode(texts: list[str]) -> np.ndarray:

@@ -35,11 +35,11 @@ def test_quotes(text: str, model: str | None, options: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("b:/models/a (1)", "cannot read option number 1; write option=value. What holds a comma"),
+        ("b:/models/a (1)", "cannot read option number 1; write option=value. Quote a value"),
         ('b:"/models/a', "cannot read the judge"),
         ('b:""', "cannot read the judge"),
-        ('b(x="a,b)', "What holds a comma or parentheses stands in quotes"),
-        ('b(x="a"c)', "stands in quotes"),
+        ('b(x="a,b)', "Quote a value that contains a comma or parentheses"),
+        ('b(x="a"c)', "Quote a value"),
         ('b(x="")', "write option=value"),
         ("b(x=a,b.json)", "cannot read option number 2"),
         ("b(=1)", "cannot read =…; write"),
@@ -61,7 +61,7 @@ def test_whatever_stands_in_quotes_comes_back(model: str, value: str) -> None:
 
 
 def test_a_part_without_options_says_so() -> None:
-    with pytest.raises(UsageError, match="the judge b takes no options, and was given 'x'"):
+    with pytest.raises(UsageError, match="the judge b takes no options, but has 'x'"):
         ComponentSpec("judge", "b", options={"x": "1"}).check(())
     with pytest.raises(UsageError, match="Known: calibration, threshold"):
         get_judge("lexical(x=1)")

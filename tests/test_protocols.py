@@ -62,7 +62,7 @@ def each(answer: object) -> Answers:
         (lambda _: (Verdict() for _ in range(2)), "returned generator; expected a list"),
         (lambda requests: dict.fromkeys(requests), "returned dict"),
         (lambda _: "ok", r"returned str \('ok'\)"),
-        (lambda _: [], "gave 0 verdicts for 2 requests"),
+        (lambda _: [], "returned 0 verdicts for 2 requests"),
         (each(Verdict(supported="yes")), r"`supported` .* is str \('yes'\); expected bool or None"),
         (each(Verdict(supported=np.bool_(True))), "`supported` .* is numpy.bool"),
         (each(Verdict(supported=False, reasons="no")), r"`reasons` .* is str \('no'\)"),
@@ -92,7 +92,7 @@ def test_judge_of_score_wrong_answer_ends_the_run() -> None:
         (lambda texts: list(texts), "answer 1 of 2: found str .* expected a list of"),
         (lambda texts: [[text] for text in texts], "found str .* expected trueground.Claim"),
         (each([Claim("It is tall.", 0, "x")]), r"`end` .* is str \('x'\); expected int"),
-        (lambda _: [[]], "gave 1 lists of claims for 2 requests"),
+        (lambda _: [[]], "returned 1 lists of claims for 2 requests"),
     ],
 )
 def test_decomposer_wrong_answer_is_named(answers: Answers, words: str) -> None:

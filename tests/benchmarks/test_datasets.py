@@ -62,8 +62,8 @@ def new(fetched: Fetched) -> list[str]:
     return [file.record.local for file in fetched.files if file.new]
 
 
-def test_nothing_is_there_before_the_first_fetch(hub: LoopbackHub, tmp_path: Path) -> None:
-    expected = "not fetched yet: trueground data fetch tiny, or --data PATH"
+def test_local_files_before_fetch_raise_input_error(hub: LoopbackHub, tmp_path: Path) -> None:
+    expected = r"not fetched yet\. Fetch it with: trueground data fetch tiny, or name your copy"
     with pytest.raises(InputError, match=expected):
         TINY.local_files("first")
     with pytest.raises(InputError, match="not fetched yet"):
@@ -118,7 +118,7 @@ def test_a_failure_midway_is_resumed_by_the_next_fetch(
     assert {name for name, _, _ in steps} == {p.name for p in TINY.folder.glob("*.parquet")}
 
 
-def test_what_was_fetched_before_a_failure_is_kept(hub: LoopbackHub) -> None:
+def test_fetch_data_after_failure_keeps_fetched_files(hub: LoopbackHub) -> None:
     second = hub.repos.pop("org/second")
     with pytest.raises(InputError, match=r"org/second.* does not exist"):
         fetch_data("tiny")
@@ -127,7 +127,7 @@ def test_what_was_fetched_before_a_failure_is_kept(hub: LoopbackHub) -> None:
     assert len(new(fetch_data("tiny"))) == 11
 
 
-def test_damage_is_found_and_mended_at_the_recorded_revision(hub: LoopbackHub) -> None:
+def test_fetch_data_damaged_file_restores_recorded_revision(hub: LoopbackHub) -> None:
     fetch_data("tiny")
     paths = TINY.local_files("second")
     paths[3].write_bytes(SHARDS[4])
@@ -135,7 +135,7 @@ def test_damage_is_found_and_mended_at_the_recorded_revision(hub: LoopbackHub) -
     problems = {check.path: check.problem for check in TINY.verify() if check.problem}
     assert list(problems) == [paths[3], paths[5]]
     assert "found SHA-256" in (problems[paths[3]] or "")
-    with pytest.raises(InputError, match=r"00005.* is gone.*trueground data fetch tiny"):
+    with pytest.raises(InputError, match=r"00005.* is missing.*trueground data fetch tiny"):
         TINY.local_files("second")
     assert new(fetch_data("tiny")) == [paths[3].name, paths[5].name]
     assert contents("second") == SHARDS
@@ -154,7 +154,7 @@ def test_other_content_under_the_same_revision_is_an_error(
     hub.repos["org/first"].files["data/test-00000-of-00001.parquet"] = os.urandom(len(ONE))
     (path,) = TINY.local_files("first")
     path.unlink()
-    with pytest.raises(InputError, match=r"found SHA-256 .*revision aaa .*remove .*tiny and fetch"):
+    with pytest.raises(InputError, match=r"found SHA-256 .*revision, aaa, .*remove .*tiny"):
         fetch_data("tiny")
     assert not path.exists()
 
@@ -171,13 +171,13 @@ def test_a_new_commit_changes_nothing_until_the_folder_is_removed(hub: LoopbackH
     assert fetch_data("tiny").files[0].record.revision == "newer"
 
 
-def test_a_repository_without_such_files_is_told(hub: LoopbackHub) -> None:
+def test_fetch_data_without_matching_files_raises_input_error(hub: LoopbackHub) -> None:
     hub.repos["org/first"].files = {"README.md": b"#", "moved/test.parquet": ONE}
     with pytest.raises(InputError, match=r"no file like .data/test-.*moved/test.parquet.*--from"):
         fetch_data("tiny")
 
 
-def test_unreachable_is_told_with_the_other_way(
+def test_fetch_data_unreachable_suggests_copy(
     hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.repos["org/first"].gated = True
@@ -238,7 +238,7 @@ def test_a_single_file(hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.Mon
     source = copy_of(tmp_path / "copy", {"second.jsonl.gz": b"x", "other.jsonl": b"y"})
     assert fetch_data("tiny", from_path=source / "second.jsonl.gz").missing == ("first",)
     assert TINY.local_files("second")[0].name == "second.jsonl.gz"
-    with pytest.raises(InputError, match=r"other.jsonl holds nothing of tiny; expected .*first\."):
+    with pytest.raises(InputError, match=r"other.jsonl has no file of tiny; expected .*first\."):
         fetch_data("tiny", from_path=source / "other.jsonl")
     monkeypatch.setitem(DATASETS, "tiny", replace(TINY, files=TINY.files[:1]))
     fetch_data("tiny", from_path=source / "other.jsonl")
@@ -254,7 +254,7 @@ def test_a_single_file(hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.Mon
         {"first.parquet": b"", "first-00000-of-00001.parquet": b""},
     ],
 )
-def test_a_copy_with_gaps_or_doubles_is_told(
+def test_fetch_data_incomplete_copy_raises_input_error(
     hub: LoopbackHub, tmp_path: Path, files: dict[str, bytes]
 ) -> None:
     with pytest.raises(InputError, match="all shards from -00000-of-N on"):
@@ -262,15 +262,15 @@ def test_a_copy_with_gaps_or_doubles_is_told(
     assert not TINY.is_fetched
 
 
-def test_a_copy_that_is_not_there(hub: LoopbackHub, tmp_path: Path) -> None:
+def test_fetch_data_missing_copy_raises_input_error(hub: LoopbackHub, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         fetch_data("tiny", from_path=tmp_path / "none")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="holds nothing of tiny"):
+    with pytest.raises(InputError, match="has no file of tiny"):
         fetch_data("tiny", from_path=tmp_path / "empty")
 
 
-def test_places_that_cannot_be_written(
+def test_fetch_data_unwritable_folder_raises_error(
     hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = copy_of(tmp_path / "copy", {"first.jsonl": b"x"})
@@ -278,11 +278,11 @@ def test_places_that_cannot_be_written(
     with pytest.raises(WriteError, match="copying"):
         fetch_data("tiny", from_path=source)
     monkeypatch.setenv("TRUEGROUND_HOME", str(source / "first.jsonl"))
-    with pytest.raises(UsageError, match=r"cannot make .*TRUEGROUND_HOME"):
+    with pytest.raises(UsageError, match=r"cannot create .*TRUEGROUND_HOME"):
         fetch_data("tiny")
 
 
-def test_a_record_that_cannot_be_read_is_told(hub: LoopbackHub) -> None:
+def test_read_origin_unreadable_raises_input_error(hub: LoopbackHub) -> None:
     TINY.folder.mkdir(parents=True)
     for broken in (b"{", b"[]", b'{"dataset": 3}', b"\xff"):
         (TINY.folder / "origin.json").write_bytes(broken)

@@ -70,7 +70,7 @@ def test_rows_as_they_are_meant() -> None:
         ({"flag": "yes"}, "field 'flag': found str \"yes\"; expected true or false"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(change: dict[str, Any], words: str) -> None:
+def test_data_row_invalid_field_names_it(change: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as error:
         read(**change)
     assert words in str(error.value)

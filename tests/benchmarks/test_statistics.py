@@ -43,7 +43,7 @@ def test_tasks_of_files(tmp_path: Path) -> None:
     assert first.split() == ["questions", "3", "1,000"]
 
 
-def test_what_is_not_there(tmp_path: Path) -> None:
+def test_count_data_unknown_name_raises_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown task of kalma"):
         count_data("kalma/nothing")
     with pytest.raises(InputError):

@@ -77,7 +77,7 @@ def test_damage_is_shown_and_ends_in_an_error(hub: LoopbackHub) -> None:
 def test_nothing_to_verify(hub: LoopbackHub) -> None:
     done = run("verify")
     assert isinstance(done.exception, InputError)
-    assert "nothing is fetched yet" in str(done.exception)
+    assert "no data is fetched yet" in str(done.exception)
 
 
 def test_a_copy_on_disk_that_has_a_part(hub: LoopbackHub, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_copy_in_another_layout_is_told_what_takes_it(
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / file).write_bytes(b"")
     message = str(run("fetch", name, "--from", tmp_path / "copy").exception)
-    assert f"holds nothing of {name}" in message
+    assert f"has no file of {name}" in message
     assert file in message
     assert message.endswith("with --original PATH")
     assert message.count("mrqa-workshop/mrqa") <= 1

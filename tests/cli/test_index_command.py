@@ -102,9 +102,9 @@ def test_documents_are_cut_as_asked(tmp_path: Path) -> None:
     (folder / "empty.txt").write_text(" ")
     done = run("build", folder, "--passage-words", 20, "--format", "json")
     assert json.loads(done.stdout)["passages"] >= 5
-    assert "empty.txt holds no text" in done.stderr
+    assert "empty.txt has no text" in done.stderr
     words = refused(UsageError, "build", json.loads(done.stdout)["index"], "--passage-words", 20)
-    assert "is an index, to which retrievers are added" in words
+    assert "is an index, but --rebuild" in words
 
 
 def test_search_prints_rank_score_title_and_text(built: Path) -> None:
@@ -272,7 +272,7 @@ def test_gold_passages_that_are_not_in_the_index_are_told(built: Path, tmp_path:
     words = refused(InputError, "evaluate", built, "--queries", file)
     assert "none of the gold passages is in the index" in words
     file = lines(tmp_path / "bare.jsonl", [{"question": "What?"}])
-    assert "names no gold passages" in refused(InputError, "evaluate", built, "--queries", file)
+    assert "has no gold passages" in refused(InputError, "evaluate", built, "--queries", file)
 
 
 @pytest.mark.parametrize(
@@ -294,17 +294,17 @@ def test_wrong_questions_are_named(
 
 
 def test_what_cannot_be_meant(built: Path, corpus: Path, questions: Path, tmp_path: Path) -> None:
-    assert "name what to search for" in refused(UsageError, "search", built)
+    assert "expected queries after INDEX" in refused(UsageError, "search", built)
     both = refused(UsageError, "search", built, "x", "--queries", questions)
-    assert "name what to search for" in both
-    assert "is no index" in refused(InputError, "search", tmp_path, "x")
+    assert "expected queries after INDEX" in both
+    assert "isn't an index" in refused(InputError, "search", tmp_path, "x")
     words = refused(InputError, "search", built, "x", "--retriever", "bm25(stem=false)")
     assert f"trueground index build {built} --retriever 'bm25(stem=false)'" in words
     words = refused(UsageError, "build", corpus, "--retriever", "bm52")
     assert "Did you mean 'bm25'" in words
     words = refused(UsageError, "evaluate", built, "--queries", questions, "-k", 9, "--top", 8)
     assert "expected each k from 1 to top" in words
-    assert "holds files but no index" in refused(OutputError, "build", corpus, "--out", tmp_path)
+    assert "contains files but no index" in refused(OutputError, "build", corpus, "--out", tmp_path)
     corpus.write_text(json.dumps(ROWS[0]) + "\n")
     assert "passages.jsonl has changed" in refused(InputError, "search", built, "x")
     assert run("build", corpus, "--out", built, "--rebuild").stdout.endswith("1 passages; bm25\n")
@@ -317,7 +317,7 @@ def test_files_that_are_gone_are_built_again(built: Path, corpus: Path) -> None:
         assert "build it again" in refused(InputError, "search", built, "bees", "--no-cache")
         other = run("build", built, "--retriever", "bm25(stem=false)", "--format", "json")
         assert json.loads(other.stdout)["retrievers"] == ["bm25(stem=false)"]
-        assert "bm25 are damaged or gone; build them again with: trueg" in other.stderr
+        assert "bm25 are damaged or missing; rebuild them with: trueg" in other.stderr
         done = run(*words)
         assert done.stderr == ""
         assert done.stdout.splitlines()[1] == "4 passages; bm25, bm25(stem=false)"
@@ -327,7 +327,7 @@ def test_files_that_are_gone_are_built_again(built: Path, corpus: Path) -> None:
 def test_messages_name_what_is_wrong(built: Path, corpus: Path, tmp_path: Path) -> None:
     other = lines(tmp_path / "other.jsonl", ROWS[:1])
     words = refused(InputError, "build", other, "--out", built)
-    assert f"was made from {corpus}, and {other} is another. Make it anew" in words
+    assert f"was made from {corpus}, and {other} is a different corpus. Rebuild it" in words
     words = refused(UsageError, "build", built, "--out", tmp_path / "new")
     assert f"{built} is an index, not a corpus: leave --out away" in words
     words = refused(InputError, "search", built, "--queries", tmp_path / "none.txt")
@@ -344,4 +344,4 @@ def test_from_a_shell(built: Path) -> None:
     assert "Bees make honey." in done.stdout
     wrong = trueground("index", "search", built)
     assert wrong.returncode == 2
-    assert wrong.stderr.startswith("trueground: name what to search for")
+    assert wrong.stderr.startswith("trueground: expected queries after INDEX")

@@ -226,7 +226,7 @@ def test_run_takes_the_file(folder: Path, tmp_path: Path) -> None:
     words = ["run", "truly-ground", "--model", "fake:x", "--dry-run", "--judge", "llm:fake:True"]
     done = trueground(*words, "--judge-calibration", path, cwd=folder)
     assert done.returncode == 2
-    assert "it is of the judge 'lexical', and the judges here are llm" in done.stderr
+    assert "it is for the judge 'lexical', but the judges here are llm" in done.stderr
 
 
 def test_two_files_and_a_file_without_use(folder: Path, tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_two_files_and_a_file_without_use(folder: Path, tmp_path: Path) -> None:
     ):
         done = trueground(*words, *one, *two, cwd=folder)
         assert (done.returncode, done.stdout) == (2, "")
-        assert f"{first} and {second} are both of the judge lexical" in done.stderr
+        assert f"{first} and {second} are both for the judge lexical" in done.stderr
     told = f"--judge-calibration {first} was not used: none of the metrics asks a judge"
     score = ("score", "one.jsonl", "--metrics", "k_precision", "--out", tmp_path / "s", *quiet)
     done = trueground(*score, *one, cwd=folder)

@@ -102,7 +102,7 @@ def test_help_has_the_declared_text_in_the_declared_order() -> None:
     text = invoke(["--help"])
     places = [text.index(word) for word in ("--names", "--no-cache", "--on", "--workers", "--own")]
     assert places == sorted(places)
-    assert "Neither read nor write" in text
+    assert "Don't read or write the cache." in text
     assert "--hidden" not in text
     early = invoke(["--help"], {"side": ("own",)})
     assert early.index("--own") < early.index("--on ")

@@ -107,7 +107,7 @@ def test_all_answers_as_csv_worst_first(tmp_path: Path) -> None:
     ]
     assert [row["rank"] for row in found] == ["1", "2", "3"]
     assert [row["id"] for row in found] == ["2", "1", "3"]
-    assert [row["verdict"] for row in found] == ["not", "grounded", "declined"]
+    assert [row["verdict"] for row in found] == ["not_grounded", "grounded", "abstained"]
     assert found[0]["response"] == rows[1]["response"]
     assert "1913" in found[0]["unsupported"]
     assert "1913" in found[0]["reasons"]
@@ -166,8 +166,8 @@ def test_gates(tmp_path: Path) -> None:
     assert (code, "not in the run" in said) == (2, True)
     code, said = gate("--fail-over", "f1=1")
     assert (code, "note: higher is better for f1; this gate is a ceiling" in said) == (0, True)
-    code, said = gate("--fail-over", "abstained=-0.1")
-    assert (code, "abstained is 0.0000, at most -0.1 wanted" in said) == (1, True)
+    code, said = gate("--fail-under", "abstained=0.1")
+    assert (code, "abstained is 0.0000 (share of answers), 0.1 wanted" in said) == (1, True)
     assert gate("--fail-over", "abstained")[0] == 2
     code, said = gate("--fail-under", "f1>0.5")
     assert (code, "METRIC=NUMBER" in said) == (2, True)
@@ -189,18 +189,20 @@ def test_gates_on_shares_of_answers_and_other_names(tmp_path: Path) -> None:
         )
         return done.returncode, done.stderr.splitlines()
 
-    assert gate("--fail-under", "grounded=0.6", "--fail-over", "not=0.4") == (0, [])
-    code, said = gate("--fail-under", "grounded=0.7", "--fail-over", "not=0.3")
+    assert gate("--fail-under", "grounded=0.6", "--fail-over", "not_grounded=0.4") == (0, [])
+    code, said = gate("--fail-under", "grounded=0.7", "--fail-over", "not_grounded=0.3")
     assert code == 1
     assert said == [
         "trueground: gate failed: grounded is 0.6667 (share of answers), 0.7 wanted",
-        "trueground: gate failed: not is 0.3333 (share of answers), at most 0.3 wanted",
+        "trueground: gate failed: not_grounded is 0.3333 (share of answers), at most 0.3 wanted",
     ]
-    code, said = gate("--fail-under", "declined=0")
-    assert (code, said) == (
-        0,
-        ["trueground: note: lower is better for declined; this gate is a floor"],
-    )
+    code, said = gate("--fail-over", "not=0.4", "--fail-over", "declined=0")
+    assert code == 0
+    assert said == [
+        "trueground: note: this gate reads not as not_grounded",
+        "trueground: note: this gate reads declined as abstained",
+    ]
+    assert gate("--fail-over", "abstained=0", "--metrics", "abstained") == (0, [])
     code, said = gate("--fail-under", "grounded=70")
     assert (code, "between 0 and 1" in said[0]) == (2, True)
     code, said = gate("--fail-under", "grounded=0.5", "--metrics", "rouge_1")
@@ -243,6 +245,7 @@ BAD_USAGE = {
     "unknown option of a metric": (["--metrics", "f1(abstain=zero)"], "f1 has no option 'abstain'"),
     "bad value of an option": (["--metrics", "k_f1(abstain=no)"], "as_is, exclude, one, zero"),
     "unknown judge": (["--judge", "lexcial"], "Did you mean 'lexical'"),
+    "judge without llm": (["--judge", "gpt-4o"], "write 'llm:gpt-4o'"),
     "unknown decomposer": (["--decomposer", "x"], "unknown decomposer 'x'"),
     "unknown mapping": (["--map", "answer=response"], "'answer'"),
     "broken mapping": (["--map", "question"], "question"),
@@ -253,7 +256,7 @@ BAD_USAGE = {
     "unknown format": (["--format", "xml"], "--format"),
     "unknown flag": (["--metric", "f1"], "--metric"),
     "option without a value": (["--metrics"], "--metrics"),
-    "no metric": (["--metrics", ","], "no metric was named"),
+    "no metric": (["--metrics", ","], "--metrics is empty"),
     "options that do not close": (["--metrics", "f1(normalizer=squad"], "cannot read the metric"),
     "metric from an extra": (["--metrics", "meteor(wordnet=/nowhere)"], "/nowhere"),
 }

@@ -80,7 +80,10 @@ def test_a_judge_of_ones_own_is_wrapped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("judges", "told"),
     [
-        (["llm:fake:True"], "it is of the judge 'lexical', and the judges here are llm; add --jud"),
+        (
+            ["llm:fake:True"],
+            "it is for the judge 'lexical', but the judges here are llm; add --jud",
+        ),
         ([FakeJudge(), "nli:x"], "the judges here are fake, nli"),
     ],
 )
@@ -92,10 +95,10 @@ def test_no_judge_that_it_is_of(lexical: Path, judges: list[Any], told: str) -> 
 def test_several_of_the_name_and_none_is_meant(tmp_path: Path) -> None:
     path = llm(tmp_path, "llm:fake:False")
     with pytest.raises(
-        InputError, match=r"it was made with 'llm-2/.*, and the judges llm here are"
+        InputError, match=r"it was made with 'llm-2/.*, but the judges llm here are"
     ):
         with_calibration(["llm:fake:True", "llm:fake:Yes"], [str(path)])
-    with pytest.raises(InputError, match="the scores of one say nothing of the other"):
+    with pytest.raises(InputError, match="their scores can't be compared"):
         Components.make("llm:fake:True", calibration=path)
 
 
@@ -170,7 +173,7 @@ def test_several_files_each_to_its_judge(lexical: Path, tmp_path: Path) -> None:
 def test_two_files_for_one_judge(lexical: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.json"
     copy.write_bytes(lexical.read_bytes())
-    told = f"--judge-calibration {lexical} and {copy} are both of the judge lexical"
+    told = f"--judge-calibration {lexical} and {copy} are both for the judge lexical"
     for use in (tg.score, tg.validate):
         with pytest.raises(UsageError, match=re.escape(told)):
             use(ROWS, metrics="support", judge_calibration=[lexical, copy])

@@ -78,7 +78,7 @@ def test_a_random_slice_corrects_the_rate(tmp_path: Path, drawn: list[int]) -> N
     verdicts = result.summary.raw["verdicts"]
     assert sum(n for n, _ in verdicts["labeled"].values()) == 80
     assert sum(bad for _, bad in verdicts["labeled"].values()) == 80 - sum(map(people, drawn))
-    of, times = verdicts["labeled"]["not"]
+    of, times = verdicts["labeled"]["not_grounded"]
     trust = f"On your 80 labels, answers called not grounded were unsupported {times} times of {of}"
     mean = f"the mean of the judge's probabilities, {100 * one['judge_mean']:.0f} % (support)"
     alone = f"The judge alone calls {100 * verdicts['grounded']['share']:.0f} % grounded"
@@ -133,12 +133,12 @@ def test_a_judge_fitted_to_labels_tells_what_its_file_says(tmp_path: Path) -> No
     held = fit.raw["chosen"]["cross_validated"]["balanced_accuracy"]
     result = tg.score(answers(9), metrics="support", judge=str(path))
     words = " ".join(repr(result).split())
-    assert "This judge was fitted to 200 labels of people (faithful); on those held out:" in words
+    assert "This judge was fitted to 200 human labels (faithful). On held-out labels:" in words
     assert f"balanced accuracy {held:.2f}, AUROC {fit.raw['auroc']['value']:.2f} (0.5 is g" in words
     assert "not measured" not in words
     # With another threshold only the ranking is as the file says.
     other = tg.score(answers(9), metrics="support", judge=f"{path}(threshold=0.9)")
-    assert "on those held out: AUROC" in " ".join(repr(other).split())
+    assert "On held-out labels: AUROC" in " ".join(repr(other).split())
 
 
 def test_without_labels_nothing_is_corrected() -> None:

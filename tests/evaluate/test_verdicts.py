@@ -21,9 +21,9 @@ YES, NO, MAYBE = "It is old.", "It is new.", "It is red."
 JUDGE = FakeJudge({YES: 0.9, MAYBE: None}, default=0.0)
 ANSWERS = {
     "grounded": f"{YES} {YES}",
-    "partly": f"{YES} {NO}",
-    "not": f"{NO} {NO}",
-    "declined": "I don't know.",
+    "partly_grounded": f"{YES} {NO}",
+    "not_grounded": f"{NO} {NO}",
+    "abstained": "I don't know.",
     "unscored": MAYBE,
 }
 
@@ -51,9 +51,9 @@ def verdicts(metrics: str, rows: list[dict[str, Any]] | None = None, **rest: Any
     ("score", "status", "verdict"),
     [
         (1.0, "scored", "grounded"),
-        (0.5, "scored", "partly"),
-        (0.0, "scored", "not"),
-        (None, "abstained", "declined"),
+        (0.5, "scored", "partly_grounded"),
+        (0.0, "scored", "not_grounded"),
+        (None, "abstained", "abstained"),
         (None, "no_claims", "unscored"),
         (None, "error", "unscored"),
     ],
@@ -107,7 +107,7 @@ def test_shares_are_of_all_items_with_intervals_of_the_same_draws() -> None:
         assert share.ci is not None
         assert list(share.ci) == pytest.approx(sorted(percentile(means)))
     halves = raw["by"]["meta.half"]
-    assert {name: half["not"]["n"] for name, half in halves.items()} == {"0": 10, "1": 10}
+    assert {name: half["not_grounded"]["n"] for name, half in halves.items()} == {"0": 10, "1": 10}
 
 
 def tg_column(place: int, n: int) -> Any:
@@ -128,7 +128,10 @@ def test_groups_are_drawn_together() -> None:
     groups = tg.score(rows, metrics="support", judge=JUDGE).summary.verdicts
     assert alone is not None
     assert groups is not None
-    (low, high), (lowest, highest) = alone["not"].ci or (0, 0), groups["not"].ci or (0, 0)
+    (low, high), (lowest, highest) = (
+        alone["not_grounded"].ci or (0, 0),
+        groups["not_grounded"].ci or (0, 0),
+    )
     assert highest - lowest > 2 * (high - low) > 0
 
 
@@ -143,7 +146,7 @@ def test_a_share_of_none_or_all_has_an_exact_interval(groups: int | None) -> Non
     assert shares["grounded"].share == 1
     theirs = binomtest(groups or 100, groups or 100).proportion_ci(0.95, "exact")
     assert shares["grounded"].ci == pytest.approx((theirs.low, theirs.high))
-    assert shares["not"].ci == pytest.approx((0, 1 - theirs.low))
+    assert shares["not_grounded"].ci == pytest.approx((0, 1 - theirs.low))
 
 
 def test_why_answers_have_no_verdict() -> None:

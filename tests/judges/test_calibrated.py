@@ -13,7 +13,7 @@ import pytest
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
-from trueground.judges.calibrated import calibrated, with_option
+from trueground.judges.calibrated import add_calibration_option, calibrated
 from trueground.judges.registry import get_judge, judge, judges
 from trueground.testing import FakeJudge
 from trueground.types import JudgeRequest, Status, Usage, Verdict
@@ -90,9 +90,9 @@ def test_a_judge_of_another_package_takes_a_calibration(tmp_path: Path, register
     path = file(tmp_path, Cosine())
     found = get_judge(f"cosine(calibration={path})")
     assert (found.name, found.threshold) == ("cosine", 10.0)
-    with pytest.raises(UsageError, match="takes no options, and was given 'threshold'"):
+    with pytest.raises(UsageError, match="takes no options, but has 'threshold'"):
         get_judge(f"cosine(calibration={path},threshold=3)")
-    with pytest.raises(InputError, match=r"it is of the judge 'cosine', not 'fake'"):
+    with pytest.raises(InputError, match=r"it is for the judge 'cosine', not 'fake'"):
         calibrated(FakeJudge(), path)
 
 
@@ -153,12 +153,12 @@ def test_an_isotonic_pair_of_rates(tmp_path: Path) -> None:
 
 def test_a_file_of_another_model_or_of_scores_is_refused(tmp_path: Path) -> None:
     path = of_verdicts(tmp_path)
-    with pytest.raises(InputError, match="the scores of one say nothing of the other"):
+    with pytest.raises(InputError, match="their scores can't be compared"):
         get_judge(f"llm:fake:False(calibration={path})")
     with pytest.raises(InputError, match=r"--judge llm"):
         get_judge(f"llm:fake:False(calibration={path})")
     path = of_verdicts(tmp_path, of="score")
-    with pytest.raises(InputError, match="it is of scores, and the judge 'llm' gives verdicts"):
+    with pytest.raises(InputError, match=r"for scores, but the judge .llm. returns only verdicts"):
         get_judge(f"{LLM}(calibration={path})")
 
 
@@ -177,7 +177,7 @@ def test_a_file_of_another_model_or_of_scores_is_refused(tmp_path: Path) -> None
 def test_the_option_is_written_so_that_it_is_read_again(text: str, path: str) -> None:
     before, after = (
         ComponentSpec.parse("judge", text),
-        ComponentSpec.parse("judge", with_option(text, path)),
+        ComponentSpec.parse("judge", add_calibration_option(text, path)),
     )
     assert (after.name, after.model) == (before.name, before.model)
     assert after.options == {**before.options, "calibration": path}
@@ -185,6 +185,6 @@ def test_the_option_is_written_so_that_it_is_read_again(text: str, path: str) ->
 
 def test_an_option_that_cannot_be_written() -> None:
     with pytest.raises(UsageError, match=r"has calibration='a\.json'; leave that or"):
-        with_option("lexical(calibration=a.json)", "b.json")
-    both = with_option("lexical", "a\"b'c.json")
+        add_calibration_option("lexical(calibration=a.json)", "b.json")
+    both = add_calibration_option("lexical", "a\"b'c.json")
     assert ComponentSpec.parse("judge", both).options == {"calibration": "a\"b'c.json"}

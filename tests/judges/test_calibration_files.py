@@ -51,18 +51,18 @@ def test_it_is_read_whole(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"format": "another-1"}, "format 'another-1'; expected 'trueground-calibration-1' or"),
-        ({"judge": "nli"}, "it is of the judge 'nli', not 'lexical'"),
-        ({"signature": "lexical-0"}, f"made with 'lexical-0', and this judge is '{BASIS}'"),
+        ({"judge": "nli"}, "it is for the judge 'nli', not 'lexical'"),
+        ({"signature": "lexical-0"}, f"made with 'lexical-0', but this judge is '{BASIS}'"),
         ({"slope": "steep"}, "slope"),
         ({"slope": math.inf}, "Infinity|malformed|finite|inf"),
         ({"threshold": None}, "threshold"),
         ({"slope": None}, "threshold, slope and intercept are"),
         ({"method": "spline"}, "spline"),
-        ({"method": "isotonic"}, "the knots are not scores and probabilities that rise"),
-        ({"method": "isotonic", "knots": []}, "the knots are not"),
-        ({"method": "isotonic", "knots": [[0, 0.5], [1, 0.4]]}, "the knots are not"),
-        ({"method": "isotonic", "knots": [[1, 0.2], [1, 0.4]]}, "the knots are not"),
-        ({"method": "isotonic", "knots": [[0, 0.2], [1, 1.4]]}, "the knots are not"),
+        ({"method": "isotonic"}, "the scores and probabilities of the knots don"),
+        ({"method": "isotonic", "knots": []}, "the knots don't rise"),
+        ({"method": "isotonic", "knots": [[0, 0.5], [1, 0.4]]}, "the knots don't rise"),
+        ({"method": "isotonic", "knots": [[1, 0.2], [1, 0.4]]}, "the knots don't rise"),
+        ({"method": "isotonic", "knots": [[0, 0.2], [1, 1.4]]}, "the knots don't rise"),
         ({"method": "isotonic", "knots": [[0, 0.2], [1]]}, "knots"),
     ],
 )
@@ -79,7 +79,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=why):
             read_calibration(str(tmp_path / name), "lexical", BASIS)
     (tmp_path / "list.json").write_text("[1]")
-    with pytest.raises(InputError, match="cannot be read as JSON"):
+    with pytest.raises(InputError, match="valid JSON"):
         read_calibration(str(tmp_path / "list.json"), "lexical", BASIS)
 
 
@@ -154,7 +154,7 @@ def test_both_versions_are_read_and_the_first_has_platts_curve(tmp_path: Path) -
 def test_a_curve_that_does_not_rise_is_of_no_use(
     tmp_path: Path, changes: dict[str, object]
 ) -> None:
-    with pytest.raises(InputError, match="this judge is of no use there"):
+    with pytest.raises(InputError, match="this judge is useless for them"):
         open_calibration(written(tmp_path, **changes))
 
 

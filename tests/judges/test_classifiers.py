@@ -101,12 +101,12 @@ def test_reasons_quote_the_words_and_their_kind(folders: dict[str, Path]) -> Non
         assert max(span.probability for span in spans) == pytest.approx(1 - verdict.score, abs=1e-6)
         surest = max(spans, key=lambda span: span.probability)
         assert verdict.reasons[1].startswith(
-            f"not supported: {surest.words!r} ({surest.kind} {surest.probability:.2f})"
+            f"not supported: {surest.text!r} ({surest.kind} {surest.probability:.2f})"
         )
-        assert all(span.words in request.claim for span in spans)
+        assert all(span.text in request.claim for span in spans)
         shares = plain_shares(folders["typed"], request.claim, window)
         doubted = [n for n in range(len(shares)) if float(shares[n, 0]) <= 0.5]
-        assert sum(len(span.words.replace(" ", "")) for span in spans) >= len(doubted)
+        assert sum(len(span.text.replace(" ", "")) for span in spans) >= len(doubted)
         seen |= {span.kind for span in spans}
     assert seen <= {"conflict", "baseless"}
     assert seen
@@ -188,7 +188,7 @@ def test_factcg_reads_one_text_in_its_template(folders: dict[str, Path]) -> None
 
 
 def test_a_form_needs_two_outputs_and_a_known_name(folders: dict[str, Path]) -> None:
-    with pytest.raises(UsageError, match="a model of two outputs"):
+    with pytest.raises(UsageError, match="a model with two outputs"):
         made(f"nli:{folders['pairs']}(form=factcg,window=64)")
     with pytest.raises(UsageError, match="factcg"):
         made(f"nli:{folders['deberta']}(form=other)")

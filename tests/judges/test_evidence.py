@@ -22,7 +22,7 @@ def test_endings_do_not_part_words() -> None:
 
 def test_never_more_words_than_asked_for() -> None:
     finder = EvidenceFinder(["one two three four five six. " * 30])
-    assert len(finder.find("one six", words=4).split()) == 4
+    assert len(finder.find("one six", max_words=4).split()) == 4
     assert len(EvidenceFinder(["word " * 300]).find("word").split()) == 70
 
 

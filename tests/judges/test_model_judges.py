@@ -157,7 +157,7 @@ def test_a_calibration_of_these_weights_only(folders: dict[str, Path], tmp_path:
     for before, after in zip(judge.judge(REQUESTS), calibrated.judge(REQUESTS), strict=True):
         assert after.score == before.score
         assert after.probability == pytest.approx(1 / (1 + math.exp(3 - 8 * after.score)))
-    with pytest.raises(InputError, match="the scores of one say nothing of the other"):
+    with pytest.raises(InputError, match="their scores can't be compared"):
         made(f"bi-encoder:{folders['text']}(calibration={file},window=64)")
 
 

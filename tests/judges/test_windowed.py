@@ -18,7 +18,7 @@ from trueground.judges.base import Judge
 from trueground.judges.calibrated import CalibrationFile
 from trueground.judges.classifiers import ClassifierJudge
 from trueground.judges.encoder import (
-    LEAST_ROOM,
+    MIN_EVIDENCE_TOKENS,
     MINICHECK,
     TRUE,
     BiEncoderJudge,
@@ -100,8 +100,8 @@ def test_thresholds_are_strict(judge: WindowedJudge) -> None:
 
 
 def test_a_claim_that_leaves_no_room_is_too_long(judge: WindowedJudge) -> None:
-    room = judge.rooms(["a " * n for n in range(1, 70)])
-    fits = sum(tokens_left >= LEAST_ROOM for tokens_left in room)
+    room = judge.free_tokens(["a " * n for n in range(1, 70)])
+    fits = sum(tokens_left >= MIN_EVIDENCE_TOKENS for tokens_left in room)
     verdict = one(judge, "a " * fits, "The sea is old.")
     assert verdict.status is Status.SCORED
     verdict = one(judge, "a " * (fits + 1), "The sea is old.")
@@ -180,15 +180,15 @@ def test_as_the_published_code_reads_them() -> None:
         judge = make()
         verdict = one(judge, late, LONG, variant="reference-code")
         assert verdict.text == 0
-        cut_off = judge.joins or verdict.end < LONG.index("Sentence number 20")
+        cut_off = judge.joins_texts or verdict.end < LONG.index("Sentence number 20")
         assert cut_off
         assert verdict.score < one(judge, late, LONG).score, kind
         both = one(
             judge, "The sea is old.", "The sky is big.", "The sea is old.", variant="reference-code"
         )
         # All texts as one, or any of them.
-        assert both.text == (None if judge.joins else 1)
-        assert both.reasons[0].count("together") == judge.joins
+        assert both.text == (None if judge.joins_texts else 1)
+        assert both.reasons[0].count("together") == judge.joins_texts
 
 
 def test_a_broken_model_supports_nothing() -> None:

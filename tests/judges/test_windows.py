@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given, strategies as st
 from tests.judges.small import tokens
 
-from trueground.judges.windows import Span, cut, heads
+from trueground.judges.windows import Span, cut_heads, cut_windows
 from trueground.text.sentences import split_sentences
 
 TEXT = st.text(
@@ -26,13 +26,13 @@ def words(texts: list[str] | tuple[str, ...]) -> list[int]:
 
 
 def windows(text: str, room: int) -> list[str]:
-    return [text[a:b] for a, b in cut([(text, room)], words)[text, room]]
+    return [text[a:b] for a, b in cut_windows([(text, room)], words)[text, room]]
 
 
 @example(text="00\r000000000000 00.A", room=17, count=letters)
 @given(text=TEXT, room=st.integers(1, 40), count=st.sampled_from([letters, words]))
 def test_windows_cover_the_text_and_keep_to_the_room(text: str, room: int, count) -> None:
-    spans: list[Span] = cut([(text, room)], count)[text, room]
+    spans: list[Span] = cut_windows([(text, room)], count)[text, room]
     covered: set[int] = set()
     for start, end in spans:
         assert start < end
@@ -46,8 +46,8 @@ def test_windows_cover_the_text_and_keep_to_the_room(text: str, room: int, count
 
 @given(texts=st.lists(st.tuples(TEXT, st.integers(1, 30)), max_size=5))
 def test_texts_do_not_change_each_others_windows(texts: list[tuple[str, int]]) -> None:
-    together = cut(texts, letters)
-    assert together == {key: cut([key], letters)[key] for key in texts}
+    together = cut_windows(texts, letters)
+    assert together == {key: cut_windows([key], letters)[key] for key in texts}
 
 
 @given(text=TEXT, room=st.integers(1, 30))
@@ -58,7 +58,7 @@ def test_windows_begin_and_end_with_sentences_that_fit(text: str, room: int) -> 
     begins = {start for start, _ in spans[1:]}
     if sum(words([text])) > sum(words([text[a:b] for a, b in spans])):
         return  # marks between sentences
-    for start, _ in cut([(text, room)], words)[text, room][1:]:
+    for start, _ in cut_windows([(text, room)], words)[text, room][1:]:
         assert start in begins
 
 
@@ -93,9 +93,9 @@ def test_what_stands_between_sentences_is_kept() -> None:
 
 def test_heads_are_cut_off_after_the_last_word_that_fits() -> None:
     text = "  One two three four. Five."
-    found = heads([(text, 3), (text, 50), (" ", 4), ("a" * 9, 4)], letters)
+    found = cut_heads([(text, 3), (text, 50), (" ", 4), ("a" * 9, 4)], letters)
     assert text[slice(*found[text, 50])] == text.strip()
     assert found["a" * 9, 4] == (0, 4)
     assert (" ", 4) not in found
-    (start, end) = heads([(text, 3)], words)[text, 3]
+    (start, end) = cut_heads([(text, 3)], words)[text, 3]
     assert text[start:end] == "One two three"

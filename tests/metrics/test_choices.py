@@ -204,7 +204,7 @@ def test_a_right_answer_may_discuss_the_others(response: str, options: list[Choi
         "B is not correct; A is.",
     ],
 )
-def test_what_is_discussed_is_not_the_answer(response: str) -> None:
+def test_chosen_label_ignores_options_that_are_only_discussed(response: str) -> None:
     assert chosen_label(response, PLANETS, RULE) != "B"
 
 

@@ -123,7 +123,7 @@ def test_reasons_and_details_are_evidence() -> None:
     assert column.values[2] == 0.75
 
 
-def test_what_is_written_for_the_comparer() -> None:
+def test_comparer_spec_has_only_changed_options() -> None:
     spec = registry.METRICS.parse("k_bertscore_f1(model=a b(1),layer=3,revision=main,abstain=zero)")
     assert spec.comparer == 'bertscore:"a b(1)"(layer=3,revision=main)'
     quoted = make_spec(spec.metric, {"model": 'the "big" one'})
@@ -140,7 +140,7 @@ def test_none_is_in_the_default_set() -> None:
 
 
 def test_flat_functions_say_who_asks_models() -> None:
-    with pytest.raises(UsageError, match=r"use trueground\.score"):
+    with pytest.raises(UsageError, match=r"Use trueground\.score"):
         tg.metrics.bertscore_f1(["a"], references=[["b"]])
 
 

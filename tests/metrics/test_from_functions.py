@@ -370,7 +370,7 @@ def test_metric_defined_again_replaces_itself() -> None:
 
 
 def test_metric_long_form_option_without_doc_is_refused() -> None:
-    with pytest.raises(UsageError, match="needs= belongs to a metric with doc="):
+    with pytest.raises(UsageError, match="needs= works only with doc="):
         tg.metric("mine", needs=("contexts",))  # type: ignore[call-overload]
 
 
@@ -379,7 +379,7 @@ def test_score_metric_as_function_is_refused_by_name() -> None:
     def copied(response: str) -> float:
         return 1.0
 
-    with pytest.raises(UsageError, match="metrics: found function; expected names"):
+    with pytest.raises(UsageError, match="metrics: got function; expected names"):
         tg.score(ROWS, metrics=[copied])  # type: ignore[list-item]
 
 

@@ -119,7 +119,7 @@ def test_a_rate_asks_only_about_its_items() -> None:
     assert [request.response for _, request in comparers.asked] == ["I don't know."]
 
 
-def test_what_was_not_heard_is_unscored_and_told() -> None:
+def test_llm_metric_without_reply_is_unscored_with_reason() -> None:
     lost = Comparison(status=Status.UNPARSEABLE, reply="Perhaps", reason="no verdict")
     for name in ("llm_correctness", "llm_faithfulness", "llm_abstained"):
         (column,) = columns(Comparers(lambda _: lost), name)

@@ -161,7 +161,7 @@ def test_meteor_without_wordnet_says_how_to_install_it(tmp_path, monkeypatch):
     with pytest.raises(UsageError) as caught:
         meteor("ill", ["sick"])
     message = str(caught.value)
-    assert "WordNet isn't installed" in message
+    assert "WordNet database, which isn't installed" in message
     assert "python -m nltk.downloader wordnet" in message
     assert "apt-get install wordnet-base" in message
     assert f"{WORDNET_VARIABLE}=" in message
@@ -181,8 +181,8 @@ def test_no_reference_is_an_error():
 
 
 def test_without_nltk_the_extra_is_named(monkeypatch):
-    module._nltk.cache_clear()
+    module._load_nltk.cache_clear()
     monkeypatch.setitem(sys.modules, "nltk.translate.meteor_score", None)
     with pytest.raises(MissingExtraError, match=r"trueground\[meteor\]"):
         meteor("ill", ["sick"])
-    module._nltk.cache_clear()
+    module._load_nltk.cache_clear()

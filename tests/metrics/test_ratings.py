@@ -100,14 +100,14 @@ def test_weighted_scoring_and_its_samples() -> None:
     assert [(r.scoring, r.samples) for r in rate.asked[::2]] == [("weighted", 20), ("weighted", 5)]
     for samples in ("0", "1", "many", "-2", "2.5", "²", "1001", "9" * 5_000, "0020"):
         spec = registry.METRICS.parse(f"fluency(scoring=weighted,samples={samples})")
-        with pytest.raises(UsageError, match="expected a whole number, 2 to 1,000"):
+        with pytest.raises(UsageError, match="expected a whole number from 2 to 1,000"):
             spec.metric.requires.check(spec.options)
     spec = registry.METRICS.parse("fluency(samples=5)")
-    with pytest.raises(UsageError, match="samples=5 is for scoring=weighted"):
+    with pytest.raises(UsageError, match="samples=5 works only with scoring=weighted"):
         spec.metric.requires.check(spec.options)
 
 
-def test_what_could_not_be_rated_keeps_its_status_and_is_told() -> None:
+def test_rating_that_failed_keeps_its_status_and_reason() -> None:
     lost = Rating(status=Status.UNPARSEABLE, reply="4 or 5", reason="no score")
     few = Rating(3.5, reason="3 of 4 samples hold a score")
     made = column("relevance", Raters(**{"When?": lost, "user: When?\nWhere?": few}))
@@ -144,13 +144,13 @@ def test_a_rubric_of_the_users_own_shows_what_it_has_places_for(tmp_path: Path) 
         assert statuses(made).count(SCORED) == len(asked)
 
 
-def test_a_rubric_that_cannot_be_used(tmp_path: Path) -> None:
+def test_rated_rejects_unusable_rubric(tmp_path: Path) -> None:
     own = tmp_path / "bad.txt"
     own.write_text("Rate {question}.")
     for text, kind, words in (
-        ("rated", UsageError, r"write rated\(rubric=FILE\)"),
-        (f"rated(rubric={own})", UsageError, r"no place \{response\}"),
-        (f"rated(rubric={tmp_path / 'none'})", InputError, "cannot be read"),
+        ("rated", UsageError, r"Write rated\(rubric=FILE\)"),
+        (f"rated(rubric={own})", UsageError, r"has no \{response\}"),
+        (f"rated(rubric={tmp_path / 'none'})", InputError, "can.t be read"),
     ):
         spec = registry.METRICS.parse(text)
         with pytest.raises(kind, match=words):
@@ -176,7 +176,7 @@ def test_brackets_of_citations(text: str, bare: str) -> None:
 
 
 def test_as_functions_they_ask_for_a_rater() -> None:
-    with pytest.raises(UsageError, match=r"language model that rates.*rater="):
+    with pytest.raises(UsageError, match=r"language model as rater.*rater="):
         tg.metrics.fluency(["In Warsaw."])
     with pytest.raises(UsageError, match="rated needs a rubric"):
         tg.metrics.rated(["In Warsaw."])
@@ -236,5 +236,5 @@ def test_a_rubric_is_read_as_it_is_now(tmp_path: Path) -> None:
         assert asked == ({"question"} if fields else {"response"})
         assert (Status.MISSING_FIELD in statuses(made)) is bool(fields)
     rubric.write_text("Rate it.")
-    with pytest.raises(UsageError, match="no place"):
+    with pytest.raises(UsageError, match=r"has no \{response\}"):
         column(f"rated(rubric={rubric})", Raters())

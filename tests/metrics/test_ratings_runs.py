@@ -65,10 +65,10 @@ def test_runs_are_asked_for_and_bounded() -> None:
     assert {(request.scoring, request.samples) for request in rate.asked} == {("integer", 3)}
     for runs in ("0", "101", "-1", "many", "1.5", "²", "0000000019999", "9" * 5_000):
         spec = METRICS.parse(f"relevance(runs={runs})")
-        with pytest.raises(UsageError, match="expected a whole number, 1 to 100"):
+        with pytest.raises(UsageError, match="expected a whole number from 1 to 100"):
             spec.metric.requires.check(spec.options)
     spec = METRICS.parse("relevance(scoring=weighted,runs=3)")
-    with pytest.raises(UsageError, match="runs=3 is for scoring=integer"):
+    with pytest.raises(UsageError, match="runs=3 works only with scoring=integer"):
         spec.metric.requires.check(spec.options)
 
 

@@ -76,7 +76,7 @@ def test_lists_split_outside_parentheses() -> None:
         ("f1)(", "cannot read the metric"),
     ],
 )
-def test_what_cannot_be_read(text: str, says: str) -> None:
+def test_parse_rejects_invalid_metric(text: str, says: str) -> None:
     with pytest.raises(UsageError, match=says.replace("(", r"\(")):
         METRICS.parse(text)
 
@@ -190,9 +190,9 @@ def test_parts_that_break_their_promise() -> None:
     row = {"response": "a", "contexts": ["a b"]}
     with pytest.raises(tg.errors.ProtocolError, match="0 verdicts for 1 request"):
         tg.score([row], metrics="grounding_precision", judge=Short())
-    with pytest.raises(UsageError, match="may need"):
+    with pytest.raises(UsageError, match="isn't a field"):
         tg.metric("odd", doc="", needs=("model",))(_length)
-    with pytest.raises(UsageError, match="does not read supported"):
+    with pytest.raises(UsageError, match="doesn't use verdicts such as supported"):
         tg.metrics.k_precision(["a"], contexts=[["a"]], supported=[[1]])
 
 

@@ -16,7 +16,7 @@ from tests.reports.report_fixture import make_item, write_run
 from tests.texts import run_text, sweep_text
 
 from trueground.errors import InputError
-from trueground.reports.answers import citation_view, detail
+from trueground.reports.answers import make_citation_view, make_detail
 from trueground.reports.run_pages import write_run_page
 from trueground.reports.sentences import notices
 from trueground.runs.schema import Item
@@ -73,7 +73,7 @@ def test_verdicts_stand_in_the_judges_view(run: Path) -> None:
 
 def test_fields_stay_where_no_citation_is_shown() -> None:
     record = Record(id="a", response="", gold_knowledge=[["Q1", "p", "v"]])
-    shown = detail(Item("a", {}), record)
+    shown = make_detail(Item("a", {}), record)
     assert shown["citations"] is None
     assert [name for name, _ in shown["fields"]] == ["gold_knowledge"]
 
@@ -81,7 +81,7 @@ def test_fields_stay_where_no_citation_is_shown() -> None:
 def test_odd_graphs_are_drawn_as_far_as_they_go() -> None:
     graph = {"name": ["A", "B"], "born": 1815, "empty": ["", None], "alive": False}
     record = Record(id="a", response="", knowledge=[graph, {"qid": "Q2"}])
-    found = citation_view({"f1": {"note": 1}, "x": ["y"]}, record)
+    found = make_citation_view({"f1": {"note": 1}, "x": ["y"]}, record)
     assert found is not None
     assert found["graphs"][0] == {
         "qid": "",
@@ -89,12 +89,12 @@ def test_odd_graphs_are_drawn_as_far_as_they_go() -> None:
         "rows": [("born", "1815", False, None), ("alive", "false", False, None)],
     }
     assert found["graphs"][1] == {"qid": "Q2", "name": "Q2", "rows": []}
-    assert citation_view({}, Record(id="a", response="")) is None
+    assert make_citation_view({}, Record(id="a", response="")) is None
 
 
 def test_without_records_sentences_remain() -> None:
     told = {"sentences": [], "missed": [["Q1", "p", "v"]], "absent": []}
-    found = citation_view({"citation_correctness": told}, None)
+    found = make_citation_view({"citation_correctness": told}, None)
     assert found is not None
     assert (found["graphs"], found["missed"]) == ([], [["Q1", "p", "v", None, False]])
 
@@ -110,7 +110,7 @@ def test_numbers_of_the_whole_run_stand_in_the_table_only(run: Path) -> None:
     assert about["headline"] == "citation_f1"
     assert not [name for name in about["metrics"] if "_micro" in name]
     notes = [note for one in blocks(text, "bullets") for note in one["items"]]
-    (told,) = (note for note in notes if "of the whole run" in note)
+    (told,) = (note for note in notes if "over all answers" in note)
     assert "citation_f1_micro" in told
 
 

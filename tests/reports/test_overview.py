@@ -45,8 +45,8 @@ def test_the_box_is_as_wide_for_any_numbers() -> None:
     box = shown.partition("\n\n1,200 items")[0].splitlines()
     assert {len(line) for line in box} == {80}
     assert "Of 1,200 answers 100 % are grounded." in box[1]
-    assert box[5].startswith("│ declined           0 %  0 answers")
-    assert "not measured for this judge" in " ".join(shown.replace("│", " ").split())
+    assert box[5].startswith("│ declined to answer    0 %  0 answers")
+    assert "wasn't measured for this judge" in " ".join(shown.replace("│", " ").split())
 
 
 def test_the_sets_are_those_most_like_the_answers() -> None:
@@ -60,7 +60,7 @@ def test_a_threshold_of_ones_own_is_named_where_nothing_was_measured() -> None:
     words = " ".join(
         repr(tg.score(rows, metrics="support", judge="lexical(threshold=0.6)")).split()
     )
-    assert "not measured for this judge (lexical with the threshold 0.6): `trueground val" in words
+    assert "wasn't measured for this judge (lexical with the threshold 0.6)" in words
 
 
 def test_at_most_six_metrics_the_best_of_each_question_first(result: tg.Result) -> None:
@@ -90,7 +90,7 @@ def test_breakdowns_are_of_the_metrics_that_are_shown() -> None:
 
 def test_worst_answers_show_what_is_wrong(result: tg.Result) -> None:
     shown = overview_text(result.summary.raw, None, result.worst_items(3))
-    head = "worst 3 of 64: not grounded first, then partly, each by lowest support\n"
+    head = "worst 3 of 64: not grounded first, then partly grounded, each by lowest support\n"
     block = shown.partition(head)[2]
     assert block.count("    answer: ") == 3
     assert "      – not in the context: " in block

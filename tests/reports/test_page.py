@@ -18,7 +18,7 @@ from trueground.errors import InputError, UsageError
 from trueground.records.columns import field_text
 from trueground.reports.run_pages import write_run_page
 from trueground.reports.selection import choose_items, read_numbers
-from trueground.reports.sentences import asked, input_names
+from trueground.reports.sentences import input_names, model_and_task
 from trueground.runs.files import RunFiles
 from trueground.runs.worst import WorstOrder
 from trueground.types import Record
@@ -290,7 +290,7 @@ def test_checksums_among_the_options_are_cut() -> None:
         },
         "model": {"name": "m"},
     }
-    found = asked(manifest)
+    found = model_and_task(manifest)
     assert found is not None
     assert found["how"] == "corpus 0a0a0a0a0a0a…, setting gold"
 
@@ -302,7 +302,7 @@ def test_options_without_a_value_are_left_out_and_lists_are_json() -> None:
         "benchmark": {"name": "b", "task": "t", "options": {"retriever": None, "style": "short"}},
         "params": {"temperature": 0.0, "stop": ["\n"], "extra": {"logprobs": True}},
     }
-    found = asked(manifest)
+    found = model_and_task(manifest)
     assert found is not None
     assert found["how"] == ('style short, temperature 0.0, stop ["\\n"], extra {"logprobs":true}')
 

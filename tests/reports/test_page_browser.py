@@ -16,7 +16,7 @@ from tests.reports.report_fixture import make_item, sample_run, write_run
 
 from trueground import score
 from trueground.records.formulas import guard
-from trueground.reports.answers import DETAILS, PACKED
+from trueground.reports.answers import MIN_COMPRESSED_ANSWERS, PAGE_BLOCK_ANSWERS
 from trueground.reports.run_pages import write_run_page
 from trueground.runs.files import RunFiles
 from trueground.runs.worst import write_worst_csv
@@ -101,11 +101,11 @@ def in_view(browser: Chromium) -> bool:
 
 def test_a_link_to_a_filtered_list_opens_at_the_list(browser: Chromium, tmp_path: Path) -> None:
     score("examples/answers.jsonl", out=tmp_path / "run")
-    address = (tmp_path / "run" / "report.html").as_uri() + "#items?verdict=not"
+    address = (tmp_path / "run" / "report.html").as_uri() + "#items?verdict=not_grounded"
     browser.get(address)
     browser.wait_until(lambda: in_view(browser))
     assert words(browser, "#count") == "25 of 64 answers match"
-    assert run(browser, "return document.getElementById('verdict').value") == "not"
+    assert run(browser, "return document.getElementById('verdict').value") == "not_grounded"
 
 
 def test_answers_without_a_verdict_have_a_tile(browser: Chromium, tmp_path: Path) -> None:
@@ -125,14 +125,15 @@ def test_answers_without_a_verdict_have_a_tile(browser: Chromium, tmp_path: Path
 def test_a_page_of_many_answers_is_compressed_and_the_same(
     browser: Chromium, tmp_path: Path
 ) -> None:
-    page = write_run_page(sample_run(tmp_path / "run", PACKED + 20))
+    page = write_run_page(sample_run(tmp_path / "run", MIN_COMPRESSED_ANSWERS + 20))
     data = page.read_bytes()
+    n_blocks = -(-(MIN_COMPRESSED_ANSWERS + 20) // PAGE_BLOCK_ANSWERS)
     assert write_run_page(tmp_path / "run").read_bytes() == data
-    assert data.count(b'type="application/zstd"') == 1 + -(-(PACKED + 20) // DETAILS)
+    assert data.count(b'type="application/zstd"') == 1 + n_blocks
     plain = sum(file.stat().st_size for file in (tmp_path / "run").glob("items.jsonl"))
     assert len(data) < plain / 2
     browser.get(page.as_uri())
-    assert words(browser, "#count") == f"{PACKED + 20:,} answers"
+    assert words(browser, "#count") == f"{MIN_COMPRESSED_ANSWERS + 20:,} answers"
     open_first(browser)
     assert words(browser, "#item .response")
     assert browser.messages() == []
@@ -677,7 +678,7 @@ def test_breakdown_follows_the_chosen_metric(opened: Chromium) -> None:
 
 def test_without_records_scores_and_evidence_remain(browser: Chromium, tmp_path: Path) -> None:
     browser.get(write_run_page(sample_run(tmp_path / "run", 12, records=False)).as_uri())
-    assert "made without records" in words(browser, "#items")
+    assert "doesn't store records" in words(browser, "#items")
     open_first(browser)
     assert "Claims:" in words(browser, "#item")
     assert not browser.find_elements("css selector", ".passages, .response")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trueground.reports.answers import doubted_words, views
+from trueground.reports.answers import doubted_words, make_views
 from trueground.reports.sentences import first_judge, judges, signatures
 
 ONE = [{"text": "a", "supported": True}]
@@ -24,7 +24,7 @@ def test_one_judge_is_one_view() -> None:
     }
     cited = {"references": [], "alignment": [], "missing": [], "passages": []}
     view = {"name": "lexical", "claims": ONE, "facts": FACTS, "response": []} | cited
-    assert views(evidence, "lexical") == [view]
+    assert make_views(evidence, "lexical") == [view]
 
 
 def test_labels_are_judges_and_options_are_ways() -> None:
@@ -36,7 +36,7 @@ def test_labels_are_judges_and_options_are_ways() -> None:
         "context_entails@nli#2": {"response": ONE},
         "support(scope=gold)@nli#2": {"claims": ONE},
     }
-    found = {view["name"]: view for view in views(evidence, "lexical")}
+    found = {view["name"]: view for view in make_views(evidence, "lexical")}
     assert list(found) == ["lexical", "lexical (scope=gold)", "nli", "nli#2"]
     assert found["lexical (scope=gold)"]["claims"] == TWO
     assert found["lexical (scope=gold)"]["facts"] == FACTS
@@ -45,8 +45,8 @@ def test_labels_are_judges_and_options_are_ways() -> None:
 
 
 def test_nothing_checked_is_no_view_and_older_runs_have_no_names() -> None:
-    assert views({"f1": {"note": "x"}}, "lexical") == []
-    assert views({"grounding_recall": {"facts": FACTS}}, None)[0]["name"] == "the judge"
+    assert make_views({"f1": {"note": "x"}}, "lexical") == []
+    assert make_views({"grounding_recall": {"facts": FACTS}}, None)[0]["name"] == "the judge"
 
 
 def test_judges_of_a_manifest() -> None:
@@ -84,7 +84,7 @@ def test_judges_of_a_manifest() -> None:
 def test_reasons_name_the_words_in_doubt(text: str, reason: str, words: list[str]) -> None:
     assert doubted_words(text, [reason]) == words
     told = {"claims": [{"text": text, "supported": False, "reasons": [reason]}]}
-    assert views({"support": told}, None)[0]["claims"][0].get("doubts", []) == words
+    assert make_views({"support": told}, None)[0]["claims"][0].get("doubts", []) == words
 
 
 def test_evidence_of_another_kind_names_no_words() -> None:

@@ -132,7 +132,12 @@ def test_old_run_keeps_all_its_fields() -> None:
         (files.summary, files.read_summary()),
     ):
         content = json.loads(path.read_bytes())
-        assert json.loads(orjson.dumps(typed.raw)) == {"format_version": 1, **content}
+        read = json.loads(orjson.dumps(typed.raw))
+        # Verdicts have other names now, which another test covers.
+        assert ("verdicts" in read) == ("verdicts" in content)
+        read.pop("verdicts", None)
+        content.pop("verdicts", None)
+        assert read == {"format_version": 1, **content}
 
 
 def test_old_run_is_compared_with_new_one(tmp_path: Path) -> None:
@@ -150,7 +155,7 @@ def test_newer_version_is_refused_with_advice(tmp_path: Path, name: str) -> None
     path = tmp_path / "run" / name
     changed = {**json.loads(path.read_bytes()), "format_version": FORMAT_VERSION + 1, "n": "?"}
     path.write_bytes(orjson.dumps(changed))
-    with pytest.raises(InputError, match=r"format version 3.*reads up to 2\. Upgrade trueground"):
+    with pytest.raises(InputError, match=r"format version 4.*reads up to 3\. Upgrade trueground"):
         tg.read_run(tmp_path / "run")
 
 
@@ -212,3 +217,20 @@ def test_schemas_accept_the_files_of_old_and_new_runs(run_dir: Path) -> None:
             jsonschema.validate(msgspec.to_builtins(item), schemas["item"])
         for record in files.iter_records(Answered):
             jsonschema.validate(msgspec.to_builtins(record), schemas["record"])
+
+
+def test_read_run_with_former_names_of_verdicts_renames_them() -> None:
+    run = tg.read_run(OLD_RUN)
+    shares = run.summary.verdicts
+    assert shares is not None
+    assert {name: share.n for name, share in shares.items()} == {
+        "grounded": 1,
+        "partly_grounded": 0,
+        "not_grounded": 2,
+        "abstained": 1,
+        "unscored": 0,
+    }
+    assert shares.by["model"]["a"]["not_grounded"].n == 1
+    assert run.item("q1").verdict == "not_grounded"
+    assert run.item("q3").verdict == "abstained"
+    assert [worst.verdict for worst in run.worst_items(2)] == ["not_grounded", "not_grounded"]

@@ -37,7 +37,7 @@ def test_not_grounded_first_then_the_lowest_support_then_the_weakest_claim() -> 
         *("id", "question", "response", "verdict", "score", "unsupported", "reasons")
     ]
     row = frame.to_dicts()[5]
-    assert (row["question"], row["response"], row["verdict"]) == ("q", "a|c", "partly")
+    assert (row["question"], row["response"], row["verdict"]) == ("q", "a|c", "partly_grounded")
     assert row["unsupported"] == ["c"]
     assert len(row["reasons"]) == 1
     assert row["score"] == 0.5

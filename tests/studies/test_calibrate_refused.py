@@ -21,7 +21,7 @@ ROWS = [
 
 
 def test_a_judge_with_a_calibration() -> None:
-    with pytest.raises(UsageError, match=r"'lexical' .*\(calibration=none.json\); .* leave that"):
+    with pytest.raises(UsageError, match=r"'lexical' .*\(calibration=none.json\)\. .* leave that"):
         calibrate(ROWS, "lexical(calibration=none.json)")
 
 

@@ -105,7 +105,7 @@ def test_users_add_and_replace_models(own_home: Path, tmp_path: Path) -> None:
         ('[{"name": "x", "family": "y", "organization": "z", "sise": 3}]', "unknown field `sise`"),
     ],
 )
-def test_a_table_that_is_none_is_named(text: str, message: str, tmp_path: Path) -> None:
+def test_load_models_invalid_table_names_the_file(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "more.json"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
@@ -128,3 +128,13 @@ def test_a_table_that_is_none_is_named(text: str, message: str, tmp_path: Path) 
 )
 def test_sizes_read_from_names(name: str, size: float | None) -> None:
     assert size_of(name, None) == (None if size is None else (size, "name"))
+
+
+def test_load_models_old_spelling_of_organization_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "more.json"
+    path.write_text('[{"name": "x", "family": "X", "organisation": "Me"}]')
+
+    info = find_model("x", load_models(path))
+
+    assert info is not None
+    assert info.organization == "Me"

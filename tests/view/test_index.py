@@ -29,7 +29,7 @@ from trueground.view.index import Query, RunIndex, read_query
 from trueground.view.indexing import grow
 from trueground.view.stored import IndexCache, index_folder, read_state, sort_key, still_holds
 
-RANKS = {"not": 0, "partly": 1, "grounded": 2}
+RANKS = {"not_grounded": 0, "partly_grounded": 1, "grounded": 2}
 
 
 @pytest.fixture(autouse=True)
@@ -162,7 +162,12 @@ def test_it_grows_with_the_run(tmp_path: Path, run: Path) -> None:
         assert grow(part).count == stop
     grown, made = opened(part), opened(run)
     assert grown.state.generation == (read_state(part) or grown.state).generation
-    for query in (Query(), Query(q="lake"), Query(sort="-f1"), Query(sort="+id", verdict="not")):
+    for query in (
+        Query(),
+        Query(q="lake"),
+        Query(sort="-f1"),
+        Query(sort="+id", verdict="not_grounded"),
+    ):
         assert grown.listed(query).tolist() == made.listed(query).tolist()
     for k in (0, 10, 99, 100, 299):
         name = lines(run)[k]["id"]
@@ -386,7 +391,7 @@ def test_hostile_queries_find_nothing_or_are_refused(run: Path) -> None:
 
 def test_what_is_listed_is_exported(run: Path) -> None:
     index = opened(run)
-    query = Query(verdict="not", sort="+row")
+    query = Query(verdict="not_grounded", sort="+row")
     told = [json.loads(x) for x in b"".join(index.export(query, "jsonl")).splitlines()]
     items = lines(run)
     assert [one["id"] for one in told] == [items[k]["id"] for k in index.listed(query).tolist()]

@@ -300,7 +300,7 @@ def test_a_run_in_progress_is_followed(tmp_path: Path) -> None:
     records = plain.splitlines(keepends=True)
     with viewing(run.parent, home=tmp_path / "home") as served:
         at = f"/run/{served.key('going')}/"
-        assert "No answer is scored yet" in json.dumps(served.json(at + "page"))
+        assert "No answers are scored yet" in json.dumps(served.json(at + "page"))
         version = ""
         for count in (10, 25):
             (run / "records.jsonl.zst").write_bytes(

@@ -249,7 +249,7 @@ def test_a_run_in_progress_appears_by_itself(browser: Chromium, tmp_path: Path) 
 
     with viewing(tmp_path / "runs", home=tmp_path / "home") as served:
         show(browser, served.page(f"run/{served.key('going')}/"), "main h1")
-        assert "No answer is scored yet" in words(browser, "main")
+        assert "No answers are scored yet" in words(browser, "main")
         for stop in (20, 45):
             write(stop)
             browser.wait_until(lambda stop=stop: words(browser, "#count") == f"{stop} answers", 20)
@@ -268,7 +268,7 @@ def test_a_link_to_a_filtered_list_opens_at_the_list(browser: Chromium, served: 
     show(browser, f"{page}#items?verdict=not", "#list li")
     top = "return document.getElementById('items').getBoundingClientRect().top"
     browser.wait_until(lambda: 0 <= run(browser, top) < 120)
-    assert run(browser, "return document.getElementById('verdict').value") == "not"
+    assert run(browser, "return document.getElementById('verdict').value") == "not_grounded"
 
 
 def test_on_a_phone_the_share_of_grounded_answers_comes_first(

@@ -37,7 +37,7 @@ def read_run(path: str | Path) -> Result:
         >>> run.summary["f1"].mean  # doctest: +SKIP
         0.81
         >>> run.record("q7").question, run.item("q7").verdict  # doctest: +SKIP
-        ('When was the tower finished?', 'not')
+        ('When was the tower finished?', 'not_grounded')
     """
     from trueground.api.result import make_showable
     from trueground.runs import read_run as read

@@ -1,10 +1,11 @@
-"""What a benchmark is: a declaration, and a function that makes a task of it; which ones there are.
+"""Benchmarks, their tasks, and the registry of benchmarks.
 
-A task is a stream of questions, each a record without its response and the messages to send, with
-the metrics that score the answers. It calls no model and writes nothing.
+A benchmark is a declaration with a function that makes a task. A task is a stream of questions and
+the metrics that score the answers. A question is a record without its response, and the messages
+to send. A task calls no model and writes no files.
 
-A benchmark's module calls `add_benchmark`, and is an entry point of the group
-`trueground.benchmarks` with the name of the benchmark. That holds for those of any package.
+A benchmark's module calls `add_benchmark`. Its package lists the module as an entry point of the
+group `trueground.benchmarks`, under the name of the benchmark. Other packages can do the same.
 """
 
 from __future__ import annotations
@@ -37,10 +38,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskOptions(RecordsReads):
-    """Base class of the options of a benchmark.
+    """Base class for the options of a benchmark.
 
-    `task` is the requested task, `own_prompt` whether the user brings a prompt. Neither is an
-    option itself.
+    The two fields here are set by the runner and are not options themselves.
+
+    Attributes:
+        task: The requested task.
+        own_prompt: Whether the user brings a prompt file.
     """
 
     task: str = ""
@@ -49,7 +53,12 @@ class TaskOptions(RecordsReads):
 
 @dataclass(frozen=True)
 class Question:
-    """One call to make: `record` has everything but the response."""
+    """One request to a model.
+
+    Attributes:
+        record: The item, without its response.
+        messages: The messages to send.
+    """
 
     record: Record
     messages: tuple[Message, ...]
@@ -57,17 +66,28 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A benchmark's task with its options settled.
+    """A benchmark's task with resolved options.
 
-    `questions()` streams the same questions in the same order every time; the first call checks
-    every row and raises InputError. `options` are all options that fix the questions, with the
-    values that were settled. `headline` is the metric by which models are ranked (without one the
-    first); `by` are the breakdown fields; `params` what the task's scheme asks of the model, before
-    the user's own. `trim` makes of a reply the response that is scored; the log keeps the reply.
-    `notices` are short sentences that every page of the run must show, such as that something in it
-    is made up; the first call of `questions()` may add some. The frame sets `benchmark`, `name`,
-    `unused`, the options that were given and have no effect on this task, and `check_settings`,
-    which raises UsageError for a setting that neither making the task nor `questions()` has read.
+    `Benchmark.prepare` sets `benchmark`, `name`, `unused` and `check_settings`.
+
+    Attributes:
+        benchmark: The name of the benchmark.
+        name: The name of the task.
+        options: All options that determine the questions, with their resolved values.
+        metrics: The metrics that score the answers.
+        headline: The metric that ranks models. "" means the first of `metrics`.
+        by: The fields by which scores are broken down.
+        params: The parameters of the model for this task. The user's parameters override them.
+        files: The data files of the task.
+        prompts: The prompts of the task.
+        questions: Streams the same questions in the same order each time. The first call checks
+            every row and raises InputError.
+        trim: Turns a reply into the response to score. The log keeps the whole reply.
+        unused: Options that the user set and that have no effect on this task.
+        notices: Short warnings that every page of the run shows. The first call of `questions()`
+            may add some.
+        check_settings: Raises UsageError for a setting of the user that neither `make` nor
+            `questions()` has read.
     """
 
     benchmark: str = ""
@@ -88,15 +108,20 @@ class Task:
 
 @dataclass(frozen=True)
 class Sources(RecordsReads):
-    """Where a task takes its material from; None means the place where `data fetch` keeps it.
+    """Inputs and callbacks of a task.
 
-    `model` is the name of the model that will be asked, where there is one only. `note` is told
-    what a user should know, `progress` (what, done, total or None) how long work goes on. `shared`
-    is for what the tasks of one command have in common, such as a corpus that is open. `scratch` is
-    a folder of a dry run, which keeps nothing: it goes when the run has ended, nothing is written
-    anywhere else, and nobody is asked. None in a run that asks. `limit` is how many of the
-    questions are asked at most, the first ones; None: all. `cache` False: what was found earlier is
-    not read, and what is found is not kept; an index of a corpus is.
+    Attributes:
+        data: The user's data. None: the files that `data fetch` keeps.
+        prompt: The user's prompt file. None: the prompt of the package.
+        model: The name of the model to call, if there is exactly one.
+        note: Receives each message for the user.
+        progress: Receives the progress of long work: name, number done, total or None.
+        scratch: The temporary folder of a dry run, which calls no model and writes nothing
+            elsewhere. None outside a dry run.
+        limit: The maximum number of questions; the first ones are taken. None: all.
+        cache: Whether to read and write cached retrieval results. An index of a corpus is always
+            cached.
+        shared: Objects that the tasks of one command share, such as an open corpus.
     """
 
     data: Path | None = None
@@ -109,17 +134,28 @@ class Sources(RecordsReads):
     cache: bool = True
     shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def note_once(self, word: str) -> None:
-        """Tell it, unless a task of the same command has told it before."""
-        told: set[str] = self.shared.setdefault("told", set())
-        if word not in told:
-            told.add(word)
-            self.note(word)
+    def note_once(self, message: str) -> None:
+        """Pass a message to `note`, but only once per command."""
+        seen_messages: set[str] = self.shared.setdefault("seen_messages", set())
+        if message not in seen_messages:
+            seen_messages.add(message)
+            self.note(message)
 
     def choose_prompt(
         self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
     ) -> Prompt:
-        """The user's prompt, with these places, or the package's own. UsageError, InputError."""
+        """Return the user's prompt, or the prompt of the package.
+
+        Args:
+            package: The package that has the prompt.
+            name: The name of the package's prompt.
+            needed: Placeholders that a user's prompt must have.
+            optional: Placeholders that it may have.
+
+        Raises:
+            InputError: The user's file can't be read.
+            UsageError: Its placeholders are wrong.
+        """
         from trueground.models import Prompt
 
         if self.prompt is not None:
@@ -129,19 +165,27 @@ class Sources(RecordsReads):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark's declaration.
+    """Declaration of a benchmark.
 
-    `tasks` are those of `trueground run NAME` without a task first (`default_tasks`), then others.
-    `options` is a subclass of TaskOptions. `make(options, sources)` makes a Task of them and raises
-    UsageError, InputError; named as "package.module:name" it loads nothing heavy before it is
-    needed. `studies` are the paper's tables and figures, and what makes runs
-    comparable with its numbers. `judge` names the judge under the options as given, for a user who
-    names none.
+    Attributes:
+        name: The name of the benchmark.
+        doc: A description in one line.
+        source: The paper or other source.
+        default_tasks: The tasks of `trueground run NAME` without a task.
+        other_tasks: Tasks that run only if the user names them.
+        options: A subclass of TaskOptions.
+        make: A function that makes a Task of options and sources, and raises UsageError or
+            InputError. Given as "package.module:name", it is imported at its first use.
+        studies: The paper's tables and figures, and which runs are comparable with its numbers.
+        judge: Returns the default judge under the user's options.
+        package: The package with `data.toml` and `published.json`, if any.
+        count: A function, or "package.module:name", that computes `trueground data stats`. Set it
+            if the statistics can't be computed from the tasks, or to accept names of files and
+            datasets.
 
-    `package` is the package that has `data.toml` and `published.json`, if there are any.
-    `count(name, data, corpus)`, a function or "package.module:name", does `trueground data stats`
-    for this benchmark, if its questions are counted in another way than those of its tasks, and
-    for names that aren't benchmarks: files and datasets of questions.
+    Example:
+        >>> get_benchmark("kalma").name
+        'kalma'
     """
 
     name: str
@@ -158,24 +202,36 @@ class Benchmark:
 
     @property
     def tasks(self) -> tuple[str, ...]:
+        """The default tasks, followed by the other tasks."""
         return self.default_tasks + self.other_tasks
 
     @property
     def declared(self) -> DeclaredOptions:
+        """The options of the benchmark."""
         return declared_options(self.options)
 
     @cached_property
     def published(self) -> tuple[PublishedTable, ...]:
-        """The tables of the paper. Empty if nothing was published for the benchmark.
+        """The tables of the paper, or an empty tuple without published numbers.
 
-        If tables print the same score, the first is the one to compare with.
+        If several tables print the same score, compare with the first.
         """
         from trueground.benchmarks.publications import read_published
 
         return read_published(self.package) if self.package else ()
 
     def prepare(self, task: str, given: Mapping[str, Any], sources: Sources) -> Task:
-        """The task with the options that were given. UsageError, InputError."""
+        """Return a task with the user's options.
+
+        Args:
+            task: The name of the task.
+            given: The options that the user set.
+            sources: The inputs and callbacks of the task.
+
+        Raises:
+            InputError: The data can't be read.
+            UsageError: The task or an option is unknown or invalid.
+        """
         if task not in self.tasks:
             raise UsageError.unknown_name(f"task of {self.name}", task, self.tasks)
         own_prompt = sources.prompt is not None
@@ -183,7 +239,7 @@ class Benchmark:
         changed = self.declared.changed(self.name, given)
         unused = tuple(option.name for option in changed if not option.has_effect(options))
         make = load_function(self.make)
-        sources = replace(sources)  # the reads of this task alone
+        sources = replace(sources)  # The copy records the reads of this task alone.
         start_recording(options)
         start_recording(sources)
         made: Task = make(options, sources)
@@ -223,7 +279,7 @@ def _check_read(title: str, chosen: Sequence[str], options: Any, sources: Source
 
 
 def load_function(function: Callable[..., Any] | str) -> Callable[..., Any]:
-    """Return a function of a declaration, where "package.module:name" is imported."""
+    """Return a function of a declaration. Import it if it is "package.module:name"."""
     if not isinstance(function, str):
         return function
     module, _, name = function.partition(":")
@@ -235,22 +291,37 @@ BENCHMARKS: Registry[Benchmark] = Registry("benchmark")
 
 
 def add_benchmark(benchmark: Benchmark) -> Benchmark:
-    """Register a benchmark, and return it. Raises UsageError if the name is taken."""
+    """Register a benchmark, and return it.
+
+    Raises:
+        UsageError: The name is taken.
+    """
     BENCHMARKS.register(benchmark.name, benchmark)
     return benchmark
 
 
 def all_benchmarks() -> Registry[Benchmark]:
-    """Every benchmark by name, those of other packages included."""
+    """Return all benchmarks by name, including those of other packages."""
     return BENCHMARKS.load()
 
 
 def get_benchmark(name: str) -> Benchmark:
-    """The benchmark of that name, or a UsageError with near names; `_` and `-` are alike."""
+    """Return a benchmark.
+
+    Args:
+        name: The name of the benchmark. `_` and `-` are interchangeable.
+
+    Raises:
+        UsageError: The name is unknown. The message suggests similar names.
+
+    Example:
+        >>> get_benchmark("instruct_qa").name
+        'instruct-qa'
+    """
     if name not in BENCHMARKS:
         BENCHMARKS.load_component(name)
     if name not in BENCHMARKS:
         plain = name.replace("_", "-")
-        alike = (known for known in all_benchmarks() if known.replace("_", "-") == plain)
-        name = next(alike, name)
+        matches = (other for other in all_benchmarks() if other.replace("_", "-") == plain)
+        name = next(matches, name)
     return BENCHMARKS.find(name)

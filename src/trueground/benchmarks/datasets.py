@@ -1,7 +1,7 @@
-"""Data of benchmarks: what there is, and the files that were fetched.
+"""Datasets of benchmarks, and their fetched files.
 
-A dataset's files lie in `home()/data/NAME`. `origin.json` beside them records where each came from,
-its revision, size and SHA-256 at the first fetch; from then on they are checked against it.
+A dataset's files are stored in `home()/data/NAME`. `origin.json` in the same folder records the
+origin, revision, size and SHA-256 of each file at the first fetch. Later reads check against it.
 
 A benchmark's datasets are in the `data.toml` of its package, or registered by `add_dataset`.
 """
@@ -39,7 +39,7 @@ class DataFile:
 
 
 class FileRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One local file: to which DataFile it belongs, what it is, and where it came from."""
+    """One local file: its DataFile, size, checksum and origin."""
 
     file: str
     local: str
@@ -52,7 +52,7 @@ class FileRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Origin(msgspec.Struct, kw_only=True):
-    """The record beside the files; `fetched` is the time of the last change (UTC, ISO 8601)."""
+    """Content of `origin.json`. `fetched` is the time of the last change (UTC, ISO 8601)."""
 
     dataset: str
     fetched: str = ""
@@ -61,7 +61,7 @@ class Origin(msgspec.Struct, kw_only=True):
 
 @dataclass(frozen=True)
 class FileCheck:
-    """One file that was checked; `problem` is None if it is as recorded."""
+    """Result of checking one file. `problem` is None if the file matches its record."""
 
     path: Path
     problem: str | None
@@ -77,8 +77,8 @@ class Dataset:
         license: The license as the publisher states it.
         origin_note: Where the data come from, and what is known about the format there.
         files: The files of the dataset.
-        hint: What to do with a copy that is laid out otherwise.
-        from_only: The origin isn't a repository of the Hub, so only a copy on disk can be taken in.
+        hint: What to do with a copy that has another layout.
+        from_only: Whether the dataset can only be copied from disk, as it isn't on the Hub.
         folders: Folders of the publisher's repository with the files, in the order of the search.
         usual_folder: The one of `folders` to name in error messages.
         file_hint: What to do instead of naming a file where a folder is expected.
@@ -131,22 +131,22 @@ class Dataset:
             file: The name of the DataFile.
 
         Raises:
-            InputError: The files are not fetched, or not whole.
+            InputError: The files are not fetched, or not complete.
         """
         records = [record for record in self.read_origin().files if record.file == file]
         if not records:
             raise InputError(
-                f"the data {file!r} of {self.name} are not fetched yet: trueground data fetch "
-                f"{self.name}, or --data PATH"
+                f"the file {file!r} of {self.name} is not fetched yet. Fetch it with: trueground "
+                f"data fetch {self.name}, or name your copy with --data PATH"
             )
         for record in records:
             path = self.folder / record.local
-            found = path.stat().st_size if path.is_file() else None
-            if found != record.size:
-                what = "is gone" if found is None else f"has {found:,} bytes"
+            size = path.stat().st_size if path.is_file() else None
+            if size != record.size:
+                state = "is missing" if size is None else f"has {size:,} bytes"
                 raise InputError(
-                    f"{path} {what}; expected the {record.size:,} bytes that were fetched. Fix it "
-                    f"with: trueground data fetch {self.name}"
+                    f"{path} {state}; expected the {record.size:,} bytes that were fetched. Fetch "
+                    f"it again with: trueground data fetch {self.name}"
                 )
         return [self.folder / record.local for record in records]
 
@@ -154,11 +154,14 @@ class Dataset:
         """Return all fetched files, which may be a part of the dataset.
 
         Raises:
-            InputError: The files are not whole.
+            InputError: The files are not complete.
         """
-        have = {record.file for record in self.read_origin().files}
-        names = [file.name for file in self.files if file.name in have]
-        return [path for name in names for path in self.local_files(name)]
+        fetched = {record.file for record in self.read_origin().files}
+        paths = []
+        for file in self.files:
+            if file.name in fetched:
+                paths += self.local_files(file.name)
+        return paths
 
     def find_json(self, name: str, data: Path | None) -> Path:
         """Return the file `name`.json of the user's folder, or the fetched one.
@@ -176,9 +179,9 @@ class Dataset:
         if data is None:
             return self.local_files(name)[0]
         if not data.is_dir():
-            what = "is a file" if data.exists() else "does not exist"
+            state = "is a file" if data.exists() else "does not exist"
             hint = f"; {self.file_hint}" if self.file_hint and data.is_file() else ""
-            raise InputError(f"{data} {what}; expected the folder that holds {name}.json{hint}")
+            raise InputError(f"{data} {state}; expected the folder with {name}.json{hint}")
         seen = ", ".join(sorted(path.name for path in data.iterdir())[:6]) or "nothing"
         raise InputError(
             f"{data} has no {name}.json; found {seen}. Name the published folder, "
@@ -201,18 +204,20 @@ class Dataset:
         """
         records = self.read_origin().files
         if not records:
-            raise InputError(f"{self.name} is not fetched yet: trueground data fetch {self.name}")
+            raise InputError(
+                f"{self.name} is not fetched yet. Fetch it with: trueground data fetch {self.name}"
+            )
         return [FileCheck(self.folder / record.local, self.problem(record)) for record in records]
 
     def problem(self, record: FileRecord) -> str | None:
         """Return how a local file differs from its record. None if it does not."""
         try:
             with (self.folder / record.local).open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             return f"{error.strerror or error}"
-        if found != record.sha256:
-            return f"found SHA-256 {found}; expected {record.sha256}"
+        if sha256 != record.sha256:
+            return f"found SHA-256 {sha256}; expected {record.sha256}"
         return None
 
 
@@ -220,25 +225,30 @@ DATASETS: Registry[Dataset] = Registry("dataset")
 
 
 def add_dataset(dataset: Dataset) -> Dataset:
-    """Register a dataset of another package. Raises UsageError if the name is taken."""
+    """Register a dataset of another package, and return it.
+
+    Raises:
+        UsageError: The name is taken.
+    """
     DATASETS.register(dataset.name, dataset)
     return dataset
 
 
 def all_datasets() -> Registry[Dataset]:
-    """Return every dataset by name, those of other packages included."""
+    """Return all datasets by name, including those of other packages."""
     _add_declared(all_benchmarks().values())
     return DATASETS
 
 
 def get_dataset(name: str) -> Dataset:
-    """Return the dataset of that name.
+    """Return a dataset by its name.
 
     Raises:
-        UsageError: There is none. The message has similar names.
+        UsageError: The name is unknown. The message suggests similar names.
     """
     if name not in DATASETS:
-        _add_declared(BENCHMARKS.values())  # those that are loaded already
+        # First those that are loaded already: loading all benchmarks takes longer.
+        _add_declared(BENCHMARKS.values())
     return DATASETS[name] if name in DATASETS else all_datasets().find(name)
 
 

@@ -1,4 +1,4 @@
-"""Numbers that a paper published (`published.json`)."""
+"""Scores and other numbers that papers published (`published.json`)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ import msgspec
 
 
 class PublishedScore(msgspec.Struct, frozen=True):
-    """One printed number, a fraction of 1 (a rating stays on its scale of 1 to 5).
+    """A published score of a model.
 
-    `model` is its name in the models table, `printed` how the paper writes it there. `task` is ""
-    where the paper does not say which. `dataset` is None for the average; `by` names the part of
-    the items, as in {"meta.popularity": "high"}, and is empty for all of them. `options` are the
-    task's options where they are not the default ones, `sd` the standard deviation over runs where
-    one is printed, on the scale of the value.
+    Attributes:
+        model: The name in the models table.
+        task: The task, or "" if the paper doesn't say which.
+        metric: The metric.
+        value: The score from 0 to 1, or a rating from 1 to 5.
+        dataset: The dataset. None: the average.
+        options: The options of the task that differ from the defaults.
+        by: The subset of items, such as {"meta.popularity": "high"}. Empty: all items.
+        printed: The name of the model as the paper prints it.
+        sd: The standard deviation over runs, on the scale of `value`.
     """
 
     model: str
@@ -31,7 +36,7 @@ class PublishedScore(msgspec.Struct, frozen=True):
 
 
 class PublishedRate(msgspec.Struct, frozen=True):
-    """One printed degradation rate: (baseline - model) / baseline, a fraction of 1."""
+    """A published degradation rate: (baseline - model) / baseline, a fraction of 1."""
 
     model: str
     baseline: str
@@ -41,7 +46,7 @@ class PublishedRate(msgspec.Struct, frozen=True):
 
 
 class PublishedRank(msgspec.Struct, frozen=True):
-    """One printed row of ranks; 1 is the best. `difference` is printed too: original - new."""
+    """A published pair of ranks; 1 is the best. `difference` is original - new, as printed."""
 
     model: str
     task: str
@@ -52,9 +57,9 @@ class PublishedRank(msgspec.Struct, frozen=True):
 
 
 class PublishedCorrelation(msgspec.Struct, frozen=True):
-    """How far one metric agrees with people, item by item; coefficients from -1 to 1.
+    """A published correlation of a metric with human labels over items, from -1 to 1.
 
-    `judge` is the model behind a judged metric, `printed` how the paper names the two.
+    `judge` is the model behind a judged metric. `printed` is the name that the paper prints.
     """
 
     metric: str
@@ -65,7 +70,7 @@ class PublishedCorrelation(msgspec.Struct, frozen=True):
 
 
 class PublishedDistribution(msgspec.Struct, frozen=True):
-    """One metric's values over the items that people gave `label`; fractions of 1."""
+    """A metric's values over the items with the human label `label`; fractions of 1."""
 
     metric: str
     label: int
@@ -77,11 +82,15 @@ class PublishedDistribution(msgspec.Struct, frozen=True):
 
 
 class PublishedNumber(msgspec.Struct, frozen=True):
-    """A printed number that is no model's score: a count, an agreement, a share of something.
+    """A published number that isn't a model's score, such as a count or an agreement.
 
-    A share and a relative change are fractions of 1. `of` says what a share is a share of, `task`
-    is "" where the number is over all tasks. `of_label` is the human label that it tells of, where
-    it says how far people and a metric, or people among themselves, agree.
+    Attributes:
+        name: The name of the number.
+        value: The number. Shares and relative changes are fractions of 1.
+        unit: The unit of the value.
+        of: The base of a share.
+        task: The task. "": all tasks.
+        of_label: The human label, if the number is an agreement with human labels.
     """
 
     name: str
@@ -93,9 +102,10 @@ class PublishedNumber(msgspec.Struct, frozen=True):
 
 
 class PublishedTable(msgspec.Struct, frozen=True):
-    """One table, or the numbers of the running text (`text`); `place` says where it stands.
+    """A table of a paper, or the numbers of its running text (`text`).
 
-    `of_label` is the human label that all of the table is about, as records have it.
+    `place` is its location in the paper, such as "Table 2". `of_label` is the human label that the
+    whole table is about, under its name in records.
     """
 
     id: str
@@ -116,28 +126,29 @@ class PublishedTable(msgspec.Struct, frozen=True):
 
         Args:
             task: The task.
-            is_comparable: Whether scores with these options are wanted.
+            is_comparable: Whether to return scores with these options.
         """
-        found: dict[str, list[PublishedScore]] = {}
+        by_model: dict[str, list[PublishedScore]] = {}
         for score in self.scores:
             if score.task == task and is_comparable(score.options):
-                found.setdefault(score.model, []).append(score)
-        return found
+                by_model.setdefault(score.model, []).append(score)
+        return by_model
 
 
 def read_published(package: str) -> tuple[PublishedTable, ...]:
-    """Return the tables of the paper whose benchmark is in a package. Empty without a file."""
+    """Return the tables of a package's `published.json`, or an empty tuple without one."""
     file = files(package) / "published.json"
     if not file.is_file():
         return ()
-    found = msgspec.json.decode(file.read_bytes())
-    parts = {name: found[name] for name in PublishedTable.__struct_fields__ if name in found}
-    source = parts.pop("source")
-    return tuple(
-        msgspec.convert(
-            {"id": id_, "place": place, "source": source}
-            | {name: tables[id_] for name, tables in parts.items() if id_ in tables},
-            PublishedTable,
-        )
-        for id_, place in found["tables"].items()
-    )
+    content = msgspec.json.decode(file.read_bytes())
+    source = content["source"]
+    sections = [name for name in PublishedTable.__struct_fields__ if name in content]
+    sections.remove("source")
+    tables = []
+    for id_, location in content["tables"].items():
+        table = {"id": id_, "place": location, "source": source}
+        for name in sections:
+            if id_ in content[name]:
+                table[name] = content[name][id_]
+        tables.append(msgspec.convert(table, PublishedTable))
+    return tuple(tables)

@@ -1,4 +1,4 @@
-"""Which settings a task reads: one that it ignores must not look as if it had an effect."""
+"""Record which settings a task reads, so that ignored settings are reported as errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _READS = "_reads"
 
 
 class RecordsReads:
-    """Base of settings that record which of their fields a task reads."""
+    """Base class of settings that record which of their fields a task reads."""
 
     def __getattribute__(self, name: str) -> Any:
         value = object.__getattribute__(self, name)
@@ -26,14 +26,14 @@ def start_recording(settings: object) -> None:
 
 
 def unread_fields(settings: object, names: Collection[str]) -> list[str]:
-    """Return which of these fields nobody has read since the recording began.
+    """Return the fields that have not been read since recording began.
 
-    Nothing if the settings record no reads.
+    The list is empty if the settings don't record reads.
     """
     reads = vars(settings).get(_READS) if isinstance(settings, RecordsReads) else None
     return [] if reads is None else [name for name in names if name not in reads]
 
 
 def peek(settings: object, name: str) -> Any:
-    """Return the value of a field without recording it as read by the task."""
+    """Return the value of a field without recording the read."""
     return object.__getattribute__(settings, name)

@@ -1,15 +1,15 @@
-"""Rows of a benchmark's files: a Struct says what a row is, one reader checks and converts.
+"""Read and check the rows of a benchmark's files, declared as a Struct.
 
     class NqRow(DataRow):
         id: Annotated[Label, named("qid", "id")]
         question: Text
         answers: Annotated[Texts, named("answers", "answer")]
 
-    rows = RowFiles(NqRow, files)  # can be gone through again and again
+    rows = RowFiles(NqRow, files)  # can be iterated more than once
 
-Each error names the place, the field, what was found and what was expected. What one field cannot
-say by itself (an answer that is none of the choices) the Struct's `__post_init__` checks: it raises
-Problem(field, found, expected).
+Each error names the location, the field, the value and what was expected. Checks that need several
+fields, such as that the answer is one of the choices, are made by the Struct's `__post_init__`. It
+raises Problem(field, found, expected).
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from trueground.errors import InputError
 from trueground.records import DataPath, Problem, describe
 
 Text = Annotated[str, Meta(pattern=r"\S", description="a str that is not blank")]
-# An int is read as text.
+# Fields of this type accept an int and convert it to text.
 _LABEL = "a str or an int"
 Label = Annotated[str, Meta(pattern=r"\S", description=_LABEL)]
-# One text is read as a list of one.
+# Fields of this type accept a single text and convert it to a list.
 _TEXTS = "a list of str, or one str"
 Texts = Annotated[list[Text], Meta(min_length=1, description=_TEXTS)]
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
-_WORDS = {"str": "a str", "int": "an int", "bool": "true or false", "array": "a list"}
+_TYPE_LABELS = {"str": "a str", "int": "an int", "bool": "true or false", "array": "a list"}
 
 
 class DataRow(msgspec.Struct, kw_only=True):
@@ -67,26 +67,26 @@ class DataRow(msgspec.Struct, kw_only=True):
         Args:
             place: Where the row is.
             row: The fields of the row.
-            hint: Text behind every error message.
+            hint: Text that is appended to every error message.
 
         Raises:
             InputError: A field is missing or wrong.
         """
         fields = _fields(cls)
-        found: dict[str, Any] = {"place": place}
+        values: dict[str, Any] = {"place": place}
         for field in fields.values():
-            value = next((row[n] for n in field.names if row.get(n) is not None), None)
+            value = next((row[name] for name in field.names if row.get(name) is not None), None)
             if value is not None:
-                found[field.name] = field.normalize(value)
+                values[field.name] = field.normalize(value)
         try:
-            return msgspec.convert(found, cls)
+            return msgspec.convert(values, cls)
         except Problem as raised:
             problem = raised
         except msgspec.ValidationError as error:
-            problem = _explain(fields, found, row, str(error))
-        known = found.get("id")
-        if isinstance(known, str) and problem.field not in fields["id"].names:
-            place = f"{place} (id {known!r})"
+            problem = _explain(fields, values, row, str(error))
+        id_ = values.get("id")
+        if isinstance(id_, str) and problem.field not in fields["id"].names:
+            place = f"{place} (id {id_!r})"
         raise InputError(f"{problem.message(place)}{hint}") from None
 
 
@@ -103,15 +103,31 @@ N = TypeVar("N", bound=_Named)
 
 
 def named(*names: str) -> Meta:
-    """For a field's annotation: the names under which it may stand; the first that is there."""
+    """Return an annotation with the names that a field may have in a file.
+
+    Args:
+        names: The names. The first one that a row has is read.
+
+    Example:
+        >>> named("qid", "id").extra
+        {'names': ('qid', 'id')}
+    """
     return Meta(extra={"names": names})
 
 
 class RowFiles(Generic[R]):
-    """The rows of data files in their order, read anew each time that they are gone through.
+    """Rows of data files, in order. Each iteration reads the files again.
 
-    Before the first one is given out all are checked. InputError: a row that is wrong, an id that
-    occurs twice, no row at all. `what` says whose rows they are, `hint` is said with every error.
+    The first iteration checks all rows before it yields one.
+
+    Args:
+        kind: The type of the rows.
+        files: The files to read.
+        what: The name of the rows for error messages.
+        hint: Text that is appended to the error messages of rows.
+
+    Raises:
+        InputError: A row is invalid, an id occurs twice, or there are no rows.
     """
 
     def __init__(
@@ -127,8 +143,9 @@ class RowFiles(Generic[R]):
         return self._read()
 
     def check(self) -> Iterator[R]:
-        """The rows while they are checked, for callers with a check of their own."""
-        count, rows = 0, self._read()
+        """Check the rows, and yield them for further checks of the caller."""
+        count = 0
+        rows = self._read()
         for row in self.check_unique(rows) if "id" in _fields(self._kind) else rows:
             count += 1
             yield row
@@ -144,24 +161,24 @@ class RowFiles(Generic[R]):
 
     @staticmethod
     def check_unique(rows: Iterable[N]) -> Iterator[N]:
-        """Yield rows, or what was made of them, as they come.
+        """Yield rows, or objects made from them, in order.
 
         Raises:
-            InputError: An id occurs a second time.
+            InputError: An id occurs twice.
         """
         first: dict[str, str] = {}
         for row in rows:
             if row.id in first:
                 raise InputError(
                     f"{row.place} (id {row.id!r}): found this id a second time, first in "
-                    f"{first[row.id]}; expected ids that are unique"
+                    f"{first[row.id]}; expected unique ids"
                 )
             first[row.id] = row.place
             yield row
 
 
 class _Field(NamedTuple):
-    """A field of a Struct: its type, and the names that it may have in a file."""
+    """A field of a Struct: its type, and its possible names in a file."""
 
     name: str
     type: Any
@@ -171,12 +188,13 @@ class _Field(NamedTuple):
     texts: bool
 
     def normalize(self, value: Any) -> Any:
-        """Return a value in the type of the field, if a file may have it in another one."""
-        given = type(value)
-        if self.lists and given is str and value.lstrip().startswith("["):
-            with suppress(msgspec.MsgspecError):  # a cell of a table may hold a list as JSON
+        """Convert a value to the type of the field, if files may have another type."""
+        kind = type(value)
+        if self.lists and kind is str and value.lstrip().startswith("["):
+            # A cell of a table can have a list as JSON.
+            with suppress(msgspec.MsgspecError):
                 value = msgspec.json.decode(value)
-        if self.label and given is int:
+        if self.label and kind is int:
             return str(value)
         if self.texts and isinstance(value, str) and value.strip():
             return [value]
@@ -186,22 +204,29 @@ class _Field(NamedTuple):
 @cache
 def _fields(kind: type[DataRow]) -> dict[str, _Field]:
     hints = hints_of(kind, include_extras=True)
-    found = {}
-    for name in (name for name in kind.__struct_fields__ if name != "place"):
-        metas = [one for one in getattr(hints[name], "__metadata__", ()) if isinstance(one, Meta)]
-        names = next((one.extra["names"] for one in metas if one.extra), (name,))
-        lists, label = _element(hints[name]) is not None, _expected(hints[name]) == _LABEL
-        found[name] = _Field(name, hints[name], names, lists, label, _is_texts(hints[name]))
-    return found
+    fields = {}
+    for name in kind.__struct_fields__:
+        if name == "place":
+            continue
+        type_ = hints[name]
+        fields[name] = _Field(
+            name,
+            type_,
+            next((meta.extra["names"] for meta in _metas(type_) if meta.extra), (name,)),
+            lists=_element(type_) is not None,
+            label=_expected(type_) == _LABEL,
+            texts=_is_texts(type_),
+        )
+    return fields
 
 
 def _explain(
-    fields: dict[str, _Field], found: dict[str, Any], row: Mapping[str, Any], message: str
+    fields: dict[str, _Field], values: dict[str, Any], row: Mapping[str, Any], message: str
 ) -> Problem:
-    """The Problem behind msgspec's message: the field as the file names it, value, expectation."""
-    words, _, where = message.partition(" - at `$")
-    steps = _STEP.findall(where.rstrip("`"))
-    missing = re.fullmatch(r"Object missing required field `(.+)`", words)
+    """Return the Problem of a message of msgspec, with the field's name in the file."""
+    reason, _, location = message.partition(" - at `$")
+    steps = _STEP.findall(location.rstrip("`"))
+    missing = re.fullmatch(r"Object missing required field `(.+)`", reason)
     if missing and not steps:
         field = fields[missing[1]]
         expected = _expected(field.type) or "a value"
@@ -210,7 +235,7 @@ def _explain(
             return Problem(empty, "null", expected)
         return Problem(" or ".join(field.names), f"no such field in {describe(row)}", expected)
     field = fields[steps[0][0]]
-    value, type_ = found[field.name], field.type
+    value, type_ = values[field.name], field.type
     path = next(name for name in field.names if row.get(name) is not None)
     expected = _expected(type_)
     for name, index in steps[1:]:
@@ -224,48 +249,56 @@ def _explain(
     if not expected and field.texts:
         expected = _TEXTS
     if not expected:
-        types = re.search(r"Expected `([\w |]+)`", words)
-        wanted = [one for one in types[1].split(" | ") if one != "null"] if types else []
-        expected = " or ".join(_WORDS.get(one, f"an {one}") for one in wanted) or words
+        match = re.search(r"Expected `([\w |]+)`", reason)
+        types = [name for name in match[1].split(" | ") if name != "null"] if match else []
+        expected = " or ".join(_TYPE_LABELS.get(name, f"an {name}") for name in types) or reason
     return Problem(path, describe(value), expected)
 
 
+def _metas(type_: Any) -> list[Meta]:
+    if get_origin(type_) is not Annotated:
+        return []
+    return [meta for meta in type_.__metadata__ if isinstance(meta, Meta)]
+
+
 def _expected(type_: Any) -> str:
-    """What a type's description says; "" where it has none."""
-    metas = [one for one in getattr(type_, "__metadata__", ()) if isinstance(one, Meta)]
-    inner = [one for one in get_args(type_) if one is not NoneType]
-    if not any(one.description for one in metas) and get_origin(type_) in (Union, UnionType):
-        return _expected(inner[0]) if len(inner) == 1 else ""
-    return next((one.description for one in reversed(metas) if one.description), "")
+    """Return the description of a type, or "" without one."""
+    descriptions = [meta.description for meta in _metas(type_) if meta.description]
+    if not descriptions and get_origin(type_) in (Union, UnionType):
+        members = [member for member in get_args(type_) if member is not NoneType]
+        return _expected(members[0]) if len(members) == 1 else ""
+    return descriptions[-1] if descriptions else ""
 
 
 def _is_texts(type_: Any) -> bool:
     """Return whether a type is `Texts`, or `Texts` with other alternatives."""
-    return _expected(type_) == _TEXTS or any(
-        get_origin(each) in (Annotated, Union, UnionType) and _is_texts(each)
-        for each in get_args(type_)
-    )
+    if _expected(type_) == _TEXTS:
+        return True
+    nested = (arg for arg in get_args(type_) if get_origin(arg) in (Annotated, Union, UnionType))
+    return any(_is_texts(arg) for arg in nested)
 
 
 def _members(type_: Any) -> Iterator[Any]:
-    """The type itself, without annotations, or the members of a union."""
+    """Yield the members of a union, or the type itself, without annotations."""
     if get_origin(type_) is Annotated:
         yield from _members(get_args(type_)[0])
     elif get_args(type_) and get_origin(type_) not in (list, tuple, dict):
-        for one in get_args(type_):
-            yield from _members(one)
+        for member in get_args(type_):
+            yield from _members(member)
     else:
         yield type_
 
 
 def _element(type_: Any) -> Any:
-    """The type of the elements of a list; None where the type allows none."""
-    lists = (one for one in _members(type_) if get_origin(one) in (list, tuple))
-    return next((get_args(one)[0] for one in lists), None)
+    """Return the type of the elements of a list. None if the type isn't a list."""
+    lists = (member for member in _members(type_) if get_origin(member) in (list, tuple))
+    return next((get_args(member)[0] for member in lists), None)
 
 
 def _member(type_: Any, name: str) -> Any:
-    for one in _members(type_):
-        if name in getattr(one, "__struct_fields__", ()):
-            return hints_of(one, include_extras=True)[name]
+    """Return the type of a field of a Struct. None if the type has no such field."""
+    for member in _members(type_):
+        is_struct = isinstance(member, type) and issubclass(member, msgspec.Struct)
+        if is_struct and name in member.__struct_fields__:
+            return hints_of(member, include_extras=True)[name]
     return None

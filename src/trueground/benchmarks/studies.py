@@ -1,7 +1,7 @@
-"""What the study of a paper shows, declared as values: a leaderboard draws it from runs.
+"""Declarations of a paper's tables and figures, from which a leaderboard is built.
 
-A benchmark's `studies.py` holds a `STUDIES` value: its tables and figures, and with which runs the
-paper's printed numbers can be compared. Nothing here computes values or renders.
+A benchmark's `studies.py` defines `STUDIES`: its tables and figures, and which runs are comparable
+with the paper's printed numbers. This module computes and renders nothing.
 """
 
 from __future__ import annotations
@@ -11,21 +11,25 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# An option, or `task` → the values that it may have; None is "not set".
+# Allowed values by option, or by `task`. None means "not set".
 Where = Mapping[str, tuple[str | None, ...]]
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric by its bare name, "" for the headline of each task.
+    """A metric to show, or the share of items for which a field is true.
 
-    Of several spellings that with the words `prefer` is taken. `part` is (field, value): over these
-    items only, as summary.json has them under `by`. `relative`: a change has a share as well.
-
-    With `share_of`, a field, it is no metric: the share of items of which the field is true, among
-    those where it is known. It is 1 in runs that `certain` fits; `number` is the paper's own, by
-    the task.
+    Attributes:
+        metric: The name of the metric without options. "": the headline of each task.
+        label: The name to show. "": the name of the metric.
+        prefer: Text that selects one of several variants of the metric.
+        part: Field and value of a subset of items, as under `by` in summary.json.
+        relative: Whether to show changes as a share, too.
+        share_of: A field. The measure is the share of items for which it is true, among those
+            for which it is known.
+        number: The name of the paper's number for `share_of`, for each task.
+        certain: Runs in which the share is always 1.
     """
 
     metric: str = ""
@@ -39,21 +43,32 @@ class Measure:
 
     @property
     def name(self) -> str:
+        """The label, or the name of the metric without a label."""
         return self.label or self.metric
 
     def is_certain(self, task: str | None, options: Mapping[str, Any]) -> bool:
-        """Return whether the share is 1 in a run with these options, by its setting."""
+        """Return whether the share is always 1 in a run with this task and these options."""
         return bool(self.certain) and fits(self.certain, task, options)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """A section of the page: runs that `where` fits, one table for each way of asking.
+    """A section of the page, with one table for each combination of the other options.
 
-    Within a table runs differ in the model, the study's dimension and `free` options only; the
-    values of `named` head it. Columns without a value of an option that is in `Studies.bound` fit
-    to those that have one. `short` heads its table in the terminal, None keeps it out of there.
-    `papers`: printed numbers take part. `places` are the dimension: name → which runs stand there.
+    Within a table, runs differ only in the model, the level of the study, and `free` options. A
+    run without an option of `Studies.bound` matches runs that have any value of it.
+
+    Attributes:
+        id: The id of the section.
+        title: The title of the section.
+        measures: The measures to show.
+        note: An explanation below the title.
+        where: The runs that belong to the study.
+        free: Options in which the runs of a table may differ.
+        named: Options whose values are in the heading of a table.
+        short: The heading in the terminal. None: not shown in the terminal.
+        papers: Whether to show printed numbers.
+        levels: The levels that the study compares, such as options: name → its runs.
     """
 
     id: str
@@ -65,44 +80,48 @@ class Study:
     named: tuple[str, ...] = ("task",)
     short: str | None = None
     papers: bool = True
-    places: Mapping[str, Where] = field(default_factory=dict)
+    levels: Mapping[str, Where] = field(default_factory=dict)
 
     def fits(self, task: str | None, options: Mapping[str, Any]) -> bool:
         """Return whether a run with this task and these options belongs to the study."""
         return fits(self.where, task, options)
 
-    def list_places(self, settings: Iterable[tuple[str | None, Mapping[str, Any]]]) -> list[str]:
-        """Return the places of the dimension in order.
+    def list_levels(self, settings: Iterable[tuple[str | None, Mapping[str, Any]]]) -> list[str]:
+        """Return the levels in order.
 
         Args:
             settings: Task and options of every run that may belong to the study.
         """
-        return list(self.places)
+        return list(self.levels)
 
-    def place_of(self, task: str | None, options: Mapping[str, Any]) -> str | None:
-        """Return the first place that a run fits. None if it fits no place."""
-        for place, where in self.places.items():
+    def level_of(self, task: str | None, options: Mapping[str, Any]) -> str | None:
+        """Return the first level that a run fits. None if it fits none."""
+        for level, where in self.levels.items():
             if fits(where, task, options):
-                return place
+                return level
         return None
 
     def moved_options(self) -> set[str]:
         """Return the options in which the runs of one table may differ."""
         moved = set(self.free)
-        for where in self.places.values():
+        for where in self.levels.values():
             moved |= set(where)
         return moved
 
     def heading_of(self, task: str | None, options: Mapping[str, Any]) -> list[str]:
-        """Return the values of `named`, of which the heading of a table consists."""
+        """Return the values of `named`, which make up the heading of a table."""
         return [value_of(name, task, options) or "" for name in self.named]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep(Study):
-    """Measures by the option `by`, one line for each model. `first`: only the first measure there.
+    """Measures by the values of an option, one line per model.
 
-    Values that are no numbers stand in `order`; `falling` starts with the highest number.
+    Attributes:
+        by: The option.
+        order: The order of values that aren't numbers.
+        falling: Whether to start with the highest number.
+        first: Whether to draw only the first measure.
     """
 
     by: str
@@ -110,12 +129,12 @@ class Sweep(Study):
     falling: bool = False
     first: bool = False
 
-    def list_places(self, settings: Iterable[tuple[str | None, Mapping[str, Any]]]) -> list[str]:
+    def list_levels(self, settings: Iterable[tuple[str | None, Mapping[str, Any]]]) -> list[str]:
         """Return the values of `by`: numbers by size, those of `order`, others."""
-        values = {self.place_of(task, options) for task, options in settings}
+        values = {self.level_of(task, options) for task, options in settings}
         return sorted((value for value in values if value is not None), key=self._sort_key)
 
-    def place_of(self, task: str | None, options: Mapping[str, Any]) -> str | None:
+    def level_of(self, task: str | None, options: Mapping[str, Any]) -> str | None:
         """Return the value of `by`."""
         return value_of(self.by, task, options)
 
@@ -132,9 +151,11 @@ class Sweep(Study):
 
 @dataclass(frozen=True, kw_only=True)
 class Pivot(Study):
-    """Models by measures, task by task, for models with at least `least` of them.
+    """Table of models by measures, one for each task.
 
-    `gains` are pairs of labels: the second measure minus the first.
+    Attributes:
+        gains: Pairs of labels. Each shows the second measure minus the first.
+        least: Models with fewer measures are left out.
     """
 
     gains: tuple[tuple[str, str], ...] = ()
@@ -143,11 +164,15 @@ class Pivot(Study):
 
 @dataclass(frozen=True, kw_only=True)
 class Scatter(Study):
-    """Two measures of one model against each other; `across` is the place of the horizontal one.
+    """Scatter plot of two measures per model.
 
-    Two `places` are there where they come from two runs. `declining`: both are rates of
-    declining, the first where nothing can be answered, so that precision, recall and F1 follow.
-    `sizes`: each measure against the model's size instead.
+    If the two measures come from two runs, the study has two levels.
+
+    Attributes:
+        across: The index of the measure on the horizontal axis.
+        declining: Whether both measures are abstention rates, the first one for questions that
+            can't be answered. Precision, recall and F1 of abstaining follow from them.
+        sizes: Whether to plot each measure against the model's size instead.
     """
 
     across: int = 0
@@ -157,15 +182,19 @@ class Scatter(Study):
 
 @dataclass(frozen=True, kw_only=True)
 class Delta(Study):
-    """Measures at several places, and their changes step by step.
+    """Measures at several levels, and their changes from level to level.
 
-    `lost`: a relative change is the share lost, (before - after) / before, else its negative.
-    `ranks`: models are ranked at both ends of the one step. `sizes`: the share lost is drawn
-    against the model's size too. `baseline`: models may be set against one of them.
+    Attributes:
+        steps: Pairs of levels to compare.
+        as_loss: Whether a relative change is the share lost, (before - after) / before. If not,
+            it is the negative of that.
+        ranks: Whether to rank models at both ends of the step.
+        sizes: Whether to plot the share lost against the model's size, too.
+        baseline: Whether models can be compared with a baseline model.
     """
 
     steps: tuple[tuple[str, str], ...]
-    lost: bool = False
+    as_loss: bool = False
     ranks: bool = False
     sizes: bool = False
     baseline: bool = False
@@ -173,40 +202,63 @@ class Delta(Study):
 
 @dataclass(frozen=True, kw_only=True)
 class Mean(Study):
-    """The mean of one measure over all `places`; of each organization the best model."""
+    """Mean of a measure over all levels, for the best model of each organization."""
 
 
 @dataclass(frozen=True)
 class PaperJudge:
-    """Which model gave a paper's verdicts (`judge`) or ratings (`rater`), on these metrics."""
+    """The model behind a paper's verdicts or ratings.
+
+    Attributes:
+        metrics: The metrics.
+        part: `judge` for verdicts, `rater` for ratings.
+        model: The model.
+        description: A short description for warnings.
+    """
 
     metrics: tuple[str, ...]
     part: str
     model: str
-    words: str
+    description: str
 
 
 @dataclass(frozen=True)
 class PaperCode:
-    """A headline that starts so and lacks these words is not the paper's own; `words` say why."""
+    """A metric for which the paper used other code than this package.
+
+    Attributes:
+        metric: The start of the metric's name.
+        lacking: Text of the name that identifies the paper's code.
+        reason: Why other scores aren't comparable.
+    """
 
     metric: str
     lacking: str
-    words: str
+    reason: str
 
 
 @dataclass(frozen=True)
 class Studies:
-    """What is known of a paper's runs. `tasks` are in the paper's order.
+    """The tables and figures of a paper, and which runs are comparable with its numbers.
 
-    `comparable` (task, options of the runs, options of a printed number) says whether the two can
-    be compared; `printed` says in words what was published. `any_metric`: other metrics than the
-    headline are compared too. `ignored` are options of metrics, `own` options that go with the
-    tested model, `in_prompt` one that is part of the prompt, `bound` those whose absence says
-    nothing, `original` names the task to which an original belongs, and `skips` is one that leaves
-    questions out before the limit where it is "skip". `alike` (words → of options) must be the same
-    in all runs of a column. Where options are `unlike_paper`, {option: (value, why)}, printed
-    numbers stand apart.
+    Attributes:
+        studies: The tables and figures.
+        tasks: The tasks in the paper's order.
+        comparable: Returns whether runs are comparable with a printed number. Its arguments are
+            the task, the options of the runs, and the options of the number.
+        printed: A description of what the paper published.
+        any_metric: Whether to compare other metrics than the headline, too.
+        ignored: Options of metrics, which don't affect the comparison.
+        model_options: Options that depend on the tested model.
+        in_prompt: The option that is part of the prompt.
+        bound: Options whose absence doesn't matter.
+        original: The option that names the task of the original question.
+        skips: The option that leaves out questions before the limit if it is "skip".
+        alike: Values that must be equal in all runs of a column: description → function of the
+            options.
+        judges: The models behind verdicts and ratings of the paper.
+        code: The metric for which the paper used other code.
+        unlike_paper: Options that make printed numbers incomparable: {option: (value, reason)}.
     """
 
     studies: tuple[Study, ...] = ()
@@ -215,7 +267,7 @@ class Studies:
     printed: str = ""
     any_metric: bool = False
     ignored: frozenset[str] = frozenset()
-    own: frozenset[str] = frozenset()
+    model_options: frozenset[str] = frozenset()
     in_prompt: str = ""
     bound: frozenset[str] = frozenset()
     original: str = ""
@@ -227,11 +279,11 @@ class Studies:
 
 
 def fits(where: Where, task: str | None, options: Mapping[str, Any]) -> bool:
-    """Whether a run's task and options have the values."""
+    """Return whether a run's task and options have the allowed values."""
     return all(value_of(name, task, options) in values for name, values in where.items())
 
 
 def value_of(name: str, task: str | None, options: Mapping[str, Any]) -> str | None:
-    """The task, or an option as text; None where it is not set."""
+    """Return an option, or the task, as text. None if it isn't set."""
     value = task if name == "task" else options.get(name)
     return None if value is None else str(value)

@@ -46,13 +46,13 @@ class LLMDecomposer(LLMComponent, Decomposer):
 
     name = "llm"
 
-    def __init__(self, given: ComponentSpec) -> None:
-        super().__init__(given, ("demos", "examples", "prompt"), MAX_TOKENS)
-        self._prompt = _prompt(given)
-        self._examples = given.whole("examples", EXAMPLES, 0) if self._prompt.has("examples") else 0
+    def __init__(self, spec: ComponentSpec) -> None:
+        super().__init__(spec, ("demos", "examples", "prompt"), MAX_TOKENS)
+        self._prompt = _prompt(spec)
+        self._examples = spec.whole("examples", EXAMPLES, 0) if self._prompt.has("examples") else 0
         self._demos = None
         if self._examples:
-            path = given.options.get("demos")
+            path = spec.options.get("demos")
             self._demos = Demonstrations(Path(path) if path is not None else None)
 
     @property
@@ -140,16 +140,16 @@ def _claims(text: str, asked: Sequence[_Sentence], replies: Iterator[Reply]) -> 
     return [msgspec.structs.replace(c, sentence=asked[c.sentence].number) for c in claims]
 
 
-def _prompt(given: ComponentSpec) -> Prompt:
-    path = given.options.get("prompt")
+def _prompt(spec: ComponentSpec) -> Prompt:
+    path = spec.options.get("prompt")
     if path is None:
         prompt = Prompt.packaged("trueground.claims", "facts-2")
     else:
         prompt = Prompt.read(Path(path), ("sentence",), ("examples", "mark"), plain=("sentence",))
     for option in ("demos", "examples"):
-        if option in given.options and not prompt.has("examples"):
+        if option in spec.options and not prompt.has("examples"):
             raise UsageError(
-                f"the decomposer {given.name}: {option}={given.options[option]!r}, but the prompt "
+                f"the decomposer {spec.name}: {option}={spec.options[option]!r}, but the prompt "
                 f"{path} has no place {{examples}}; add it, or leave {option} out"
             )
     return prompt

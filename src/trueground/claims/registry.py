@@ -22,11 +22,11 @@ __all__ = [
 Factory = Callable[..., SupportsDecompose]
 
 
-def _llm(given: ComponentSpec) -> Decomposer:
+def _llm(spec: ComponentSpec) -> Decomposer:
     """A chat model takes each sentence apart: llm:MODEL(base_url=URL)."""
     from trueground.claims.llm import LLMDecomposer
 
-    return LLMDecomposer(given)
+    return LLMDecomposer(spec)
 
 
 _DECOMPOSERS: dict[str, Factory] = {"rules": RuleDecomposer, "llm": _llm}
@@ -52,8 +52,8 @@ def get_decomposer(decomposer: str | SupportsDecompose, *, cache: bool = True) -
     """
     if not isinstance(decomposer, str):
         return Decomposer.adapt(decomposer)
-    given = ComponentSpec.parse("decomposer", decomposer, cache=cache)
-    return Decomposer.adapt(decomposers.make(given))
+    spec = ComponentSpec.parse("decomposer", decomposer, cache=cache)
+    return Decomposer.adapt(decomposers.make(spec))
 
 
 def decomposer(name: str) -> Callable[[Factory], Factory]:

@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from enum import Enum
 from functools import wraps
-from typing import Annotated, Any, get_args
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import OptionInfo
 
 from trueground.cli._output import Format, Screen
 from trueground.errors import user_messages
-from trueground.options import DeclaredOption, declared_options
+from trueground.options import MAX_WHOLE, DeclaredOption, declared_options
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_METAVARS = {str: "TEXT", int: "N", float: "NUMBER", Path: "PATH"}
 
 
 def _screen(
     *,
-    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
+    format_: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
     quiet: Annotated[
         bool,
         typer.Option(
             "--quiet",
             callback=user_messages.hide_notes,
-            help="No summary, no progress; errors and JSON still print.",
+            help="Print only errors and JSON.",
         ),
     ] = False,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
+    no_progress: Annotated[
+        bool, typer.Option("--no-progress", help="Hide the progress bar.")
+    ] = False,
 ) -> None:
     """A signature only: the options in the place of a parameter `screen: Screen`."""
 
@@ -198,12 +205,14 @@ def _field_names(settings: type) -> set[str]:
 
 
 def _typer_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
-    """The parameter as typer reads it; one without an `Option` is as typer wants it already."""
+    """Return the parameter as typer reads it, with a placeholder for its value."""
     declared = DeclaredOption.of_parameter(parameter)
     if declared is None:
-        return parameter
+        return _with_metavar(parameter)
     option = declared.option
     kind = get_args(parameter.annotation)[0] if option.type is None else option.type
+    # Typer would print the largest integer as the end of a range. `_arguments` checks it.
+    has_max = option.max is not None and option.max < MAX_WHOLE
     flags = option.flags
     if kind is bool and not flags:
         flags = (f"--{declared.name}",)
@@ -211,12 +220,34 @@ def _typer_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
     shown = typer.Option(
         *flags,
         help=option.help,
-        metavar=option.metavar,
+        metavar=option.metavar or _metavar(kind),
         min=option.min if is_closed else None,
-        max=option.max if is_closed else None,
+        max=option.max if is_closed and has_max else None,
     )
     default = _default(declared)
     return parameter.replace(default=default, annotation=Annotated[kind, shown])
+
+
+def _with_metavar(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter that typer declares, with a placeholder for its value."""
+    arguments = get_args(parameter.annotation)
+    if not arguments or not isinstance(arguments[-1], OptionInfo) or arguments[-1].metavar:
+        return parameter
+    kind, info = arguments[0], copy(arguments[-1])
+    info.metavar = _metavar(kind)
+    return parameter.replace(annotation=Annotated[kind, info])
+
+
+def _metavar(kind: Any) -> str | None:
+    """Return the placeholder of a value in the help. None for a flag."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return f"[{'|'.join(str(member.value) for member in kind)}]"
+    if get_origin(kind) is Literal:
+        return f"[{'|'.join(map(str, get_args(kind)))}]"
+    for item in get_args(kind):
+        if item is not type(None):
+            return _metavar(item)
+    return _METAVARS.get(kind)
 
 
 def _default(declared: DeclaredOption) -> Any:
@@ -256,12 +287,15 @@ def _parameter_of(declared: DeclaredOption) -> inspect.Parameter:
     """A component's option as a parameter that typer understands."""
     default: Any = declared.default_text
     is_flag = isinstance(default, bool)
-    choices = f" [{'|'.join(declared.choices)}]" if declared.choices else ""
     varied = declared.option.varied
-    several = ". Repeatable: each is a run of its own" if varied else ""
+    repeatable = " Repeatable: makes one run per value." if varied else ""
+    metavar = declared.option.metavar or _metavar(declared.type)
+    if declared.choices:
+        metavar = f"[{'|'.join(declared.choices)}]"
     info = typer.Option(
         f"--{declared.name}",
-        help=f"{declared.option.help}{choices}{several}",
+        metavar=None if is_flag else metavar,
+        help=f"{declared.option.help}{repeatable}",
         show_default=not is_flag,
     )
     kind: Any = bool if is_flag else (str | None if default is None else str)

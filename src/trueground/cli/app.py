@@ -87,7 +87,7 @@ def _added_commands() -> dict[str, EntryPoint]:
 app = typer.Typer(
     cls=Commands,
     name="trueground",
-    help="Measure how truly a model's answers are grounded in the context they were given.",
+    help="Measure how well a model's answers are grounded in their context.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

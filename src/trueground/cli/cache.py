@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trueground.reports import Block
 
 
-cache = typer.Typer(name="cache", help="What is kept of earlier runs: count and clear.")
+cache = typer.Typer(name="cache", help="Show or clear the cache of model replies and results.")
 _LONGEST_DAYS = 100_000
 _NOUNS = {
     "encoders": "results of encoders",
@@ -31,7 +31,7 @@ _NOUNS = {
 @cache.command("stats")
 @takes()
 def stats(screen: Screen) -> None:
-    """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
+    """Show what the cache contains, by model."""
     from trueground.net import CacheStats, ResponseCache
     from trueground.view import IndexCache
 
@@ -89,15 +89,19 @@ def _as_json(result: CacheStats) -> dict[str, Any]:
 @cache.command("clear")
 @takes()
 def clear(
-    model: Annotated[str | None, typer.Option(help="Only what this model gave.")] = None,
+    model: Annotated[str | None, typer.Option(help="Only entries of this model.")] = None,
     older_than: Annotated[
-        float | None, typer.Option(min=0, metavar="DAYS", help="Only what is older than this.")
+        float | None,
+        typer.Option(min=0, metavar="DAYS", help="Only entries older than this many days."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     *,
     screen: Screen,
 ) -> None:
-    """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
+    """Delete cache entries.
+
+    Without options, deletes all. Deleted replies cost money again when you rerun.
+    """
     from trueground.files import home
     from trueground.net import ResponseCache
     from trueground.view import IndexCache

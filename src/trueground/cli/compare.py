@@ -17,16 +17,17 @@ from trueground.studies import compare as compare_runs
 def compare(
     runs: Annotated[
         list[Path],
-        typer.Argument(help="Run directories; every later one is compared with the first."),
+        typer.Argument(help="Run directories. The first is the baseline."),
     ],
     *,
-    all_: Annotated[
-        bool, typer.Option("--all", help="Print all statistics, and all items listed.")
-    ] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Print all statistics and items.")] = False,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Compare runs item by item: which is better on what, how sure that is, which items changed."""
+    """Compare runs over the same items.
+
+    Shows the difference of each metric with a confidence interval, and which items changed.
+    """
     compared = compare_runs(runs, **options)
     screen.show_page(compared.as_dict(), lambda: compared.page(shows_all=all_))
     more = [] if all_ else ["all statistics: --all"]

@@ -11,9 +11,9 @@ from trueground.cli._options import takes
 from trueground.cli._output import Screen, echo_note
 from trueground.errors import InputError
 
-data = typer.Typer(name="data", help="Benchmarks' data: fetch, verify, and count.")
+data = typer.Typer(name="data", help="Fetch, verify and count the data of benchmarks.")
 
-NAME_HELP = "A dataset; `trueground list datasets` shows them."
+NAME_HELP = "Name of a dataset; see `trueground list datasets`."
 
 
 @data.command("fetch")
@@ -24,7 +24,10 @@ def fetch(
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Download a benchmark's data, and record revision and checksum of each file."""
+    """Download the data of a benchmark.
+
+    Records the revision and checksum of each file.
+    """
     import msgspec
 
     from trueground.benchmarks import get_dataset
@@ -54,11 +57,16 @@ def fetch(
 @data.command("verify")
 @takes()
 def verify(
-    name: Annotated[str, typer.Argument(help=f"{NAME_HELP} Without it: all fetched.")] = "",
+    name: Annotated[
+        str, typer.Argument(help=f"{NAME_HELP} Default: all downloaded datasets.")
+    ] = "",
     *,
     screen: Screen,
 ) -> None:
-    """Compare fetched files with the checksums of their first fetch; exit 2 if one differs."""
+    """Verify checksums of downloaded data.
+
+    Exits 2 if a file differs from its first download.
+    """
     checks = verify_data(name)
     told = [
         {"dataset": each, "file": str(c.path), "ok": c.problem is None, "problem": c.problem}
@@ -78,15 +86,20 @@ def stats(
     name: Annotated[
         str,
         typer.Argument(
-            help="A benchmark, as in kalma or truly-ground/conflict-dist; nq-open, hotpotqa, "
-            "topiocqa, or a file of questions."
+            help=(
+                "A benchmark (kalma, truly-ground/conflict-dist), a dataset (nq-open), "
+                "or a file of questions."
+            )
         ),
     ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Count questions, words of the answers, and passages; the paper's numbers beside them."""
+    """Count questions, answers and passages of a benchmark.
+
+    Shows the numbers of the paper too.
+    """
     from dataclasses import asdict
 
     from trueground.cli._data_page import show_statistics

@@ -13,7 +13,7 @@ from trueground.errors import InputError
 from trueground.options import Overwrite
 from trueground.studies import calibrate as calibrate_judge, fit_judge, validate as validate_metrics
 
-judge = typer.Typer(name="judge", help="Judges: calibrate one, or weigh several, by human labels.")
+judge = typer.Typer(name="judge", help="Calibrate or combine judges with human labels.")
 
 
 @takes(validate_metrics)
@@ -21,15 +21,20 @@ def validate(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="Records with `human` labels (JSONL, JSON, CSV, Parquet, .gz, .zst, -), or "
-            "finished runs. Each is a set."
+            help=(
+                "Records with `human` labels (JSONL, JSON, CSV or Parquet), or "
+                "finished runs. Each is one set."
+            )
         ),
     ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Measure how far metrics agree with human labels, set by set, each with an interval."""
+    """Measure how well metrics agree with human labels.
+
+    Each file is one set. All results have confidence intervals.
+    """
     result = screen.call(validate_metrics, files, **options, command=command_line())
     if screen.as_json:
         typer.echo(result.to_json(), nl=False)
@@ -41,12 +46,17 @@ def validate(
 
 @judge.callback()
 def _group() -> None:
-    """Judges: calibrate one, or weigh several, by human labels."""
+    """Calibrate or combine judges with human labels."""
 
 
 Labeled = Annotated[
     list[str],
-    typer.Argument(help="Records with `human` labels: JSONL, JSON, CSV or Parquet (.gz, .zst), -"),
+    typer.Argument(
+        help=(
+            "Records with `human` labels: JSONL, JSON, CSV or Parquet (.gz and "
+            ".zst too), or - for stdin."
+        )
+    ),
 ]
 
 
@@ -55,19 +65,20 @@ Labeled = Annotated[
 def calibrate(
     files: Labeled,
     *,
-    judge: Annotated[str, typer.Option(help="NAME or NAME:MODEL(option=value).")] = "lexical",
+    judge: Annotated[
+        str, typer.Option(help="Judge to calibrate, such as lexical or llm:gpt-4o.")
+    ] = "lexical",
     out: Annotated[
         Path | None,
         typer.Option(
-            help="FILE.json, for --judge-calibration or NAME(calibration=…); FILE.html, the page; "
-            "or a folder for both."
+            help=("FILE.json for --judge-calibration, FILE.html for a page, or a folder for both.")
         ),
     ] = None,
     overwrite: Overwrite = False,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Choose a judge's threshold, and fit its probabilities, by human labels."""
+    """Fit a judge's threshold and probabilities to human labels."""
     from trueground.judges import CalibrationFile
 
     if out is not None:
@@ -85,16 +96,19 @@ def fit(
     files: Labeled,
     *,
     judges: Annotated[
-        str, typer.Option(help="Judges to weigh, with commas between: NAME or NAME:MODEL(…).")
+        str, typer.Option(help="Judges to combine, comma-separated: NAME or NAME:MODEL.")
     ] = "lexical",
     out: Annotated[
-        Path | None, typer.Option(help="Write FILE.json, which --judge FILE.json reads.")
+        Path | None, typer.Option(help="FILE.json to write. Use it as --judge FILE.json.")
     ] = None,
     overwrite: Overwrite = False,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Weigh several judges by human labels, where that is better than the best of them alone."""
+    """Combine several judges by human labels.
+
+    Fails if the combination isn't better than the best single judge.
+    """
     from trueground.judges import StackFile
 
     if out is not None:

@@ -47,13 +47,11 @@ def _kinds() -> list[str]:
 
 @takes()
 def list_(
-    kind: Annotated[
-        str, typer.Argument(help=f"One of: {', '.join(_kinds())}. Without it: all of them.")
-    ] = "",
+    kind: Annotated[str, typer.Argument(help=f"One of: {', '.join(_kinds())}. Default: all.")] = "",
     *,
     screen: Screen,
 ) -> None:
-    """Show metrics, judges, benchmarks, retrievers, models …, with what each needs."""
+    """List metrics, judges, benchmarks and other components."""
     from trueground.reports import Part
 
     kinds = _kinds()

@@ -17,7 +17,8 @@ MAX_ITEMS = 20_000
 DEFAULT_PORT = 8421
 
 Runs = Annotated[
-    list[Path], typer.Argument(help="Run directories, or folders that hold them (two levels deep).")
+    list[Path],
+    typer.Argument(help=("Run directories, or folders that contain them (up to two levels deep).")),
 ]
 
 
@@ -26,30 +27,35 @@ def report(
     runs: Runs,
     out: Annotated[
         Path | None,
-        typer.Option(help=f"The leaderboard's file or folder. Default: {DEFAULT_OUT}"),
+        typer.Option(help=f"File or folder of the leaderboard. Default: {DEFAULT_OUT}"),
     ] = None,
     with_published: Annotated[
-        bool, typer.Option("--with-published", help="Show a paper's models beside yours.")
+        bool, typer.Option("--with-published", help="Include the results published in the papers.")
     ] = False,
     models: Annotated[
-        Path | None, typer.Option(help="A file that adds models: family, size, organization …")
+        Path | None, typer.Option(help="File with data on models: family, size, organization.")
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(help="truly-ground: the model against which the others' loss is told."),
+        typer.Option(help="truly-ground: model that the others are compared with."),
     ] = None,
     outside: Annotated[
         Path | None,
-        typer.Option(help="A CSV file of other scores, `model,MMLU,…`: correlation over models."),
+        typer.Option(help="CSV file of other scores (model,MMLU) to correlate with."),
     ] = None,
     max_items: Annotated[
         int | None,
-        typer.Option(min=0, help=f"Answers with details inside one run's page: {MAX_ITEMS:,}."),
+        typer.Option(
+            min=0, help=f"Maximum answers with details in a run's page. Default: {MAX_ITEMS:,}."
+        ),
     ] = None,
     *,
     screen: Screen,
 ) -> None:
-    """Draw one run's page again; several runs, or --with-published, make a leaderboard."""
+    """Write the report page of a run, or a leaderboard of runs.
+
+    Several runs or --with-published make a leaderboard.
+    """
     from trueground.runs import RunFiles
     from trueground.studies import Leaderboard
 
@@ -101,25 +107,32 @@ def _several(runs: list[Path], out: Path, choices: dict[str, Any], screen: Scree
 def view(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(help="Run directories, or folders that hold them. Default: runs/"),
+        typer.Argument(help="Run directories, or folders that contain them. Default: runs/"),
     ] = None,
     bundle: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write static files there and end.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Write static pages to this folder instead of serving."),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65_535, help=f"Default: {DEFAULT_PORT}, or a free one.")
+        int | None,
+        typer.Option(min=0, max=65_535, help=f"Port. Default: {DEFAULT_PORT}, or a free port."),
     ] = None,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the link, open nothing.")
+        bool, typer.Option("--no-browser", help="Print the link without opening a browser.")
     ] = False,
     no_token: Annotated[
         bool,
-        typer.Option("--no-token", help="Let all accounts of this machine in, without the link."),
+        typer.Option(
+            "--no-token", help="Allow all users of this machine, without the secret link."
+        ),
     ] = False,
     *,
     screen: Screen,
 ) -> None:
-    """Browse runs: each with all its answers, two side by side, a leaderboard of all."""
+    """Browse runs and their answers in a web browser.
+
+    Shows a leaderboard, all answers of a run, and two runs side by side.
+    """
     paths = _existing(runs or [Path("runs")])
     if bundle is not None:
         from trueground.view import write_bundle

@@ -88,14 +88,14 @@ def _read_name(written: str) -> tuple[Benchmark, tuple[str, ...]]:
 def _help(benchmark: Benchmark, tasks: tuple[str, ...]) -> str:
     chosen = f"Runs {', '.join(tasks)}." if len(tasks) > 1 else f"Task {tasks[0]}."
     return (
-        f"{benchmark.doc[0].upper()}{benchmark.doc[1:]} ({benchmark.source}). {chosen} "
-        f"One task by itself: {benchmark.name}/TASK, with TASK one of {', '.join(benchmark.tasks)}."
+        f"{benchmark.doc[0].upper()}{benchmark.doc[1:]}. Paper: {benchmark.source}. {chosen} "
+        f"To run one task, use {benchmark.name}/TASK with one of {', '.join(benchmark.tasks)}."
     )
 
 
 group = BenchmarkGroup.as_app(
     "run",
-    "Ask a model a benchmark's questions, then score its answers. Goes on where it stopped.",
+    "Run a benchmark with a model and score its answers. Rerun to resume.",
     "BENCHMARK[/TASK] --model NAME [OPTIONS]",
 )
 
@@ -104,35 +104,48 @@ def _own_options(
     *,
     model: Annotated[
         list[str],
-        typer.Option(help="Name at the endpoint, or fake:…, replay:FILE, hf:NAME. Repeatable."),
+        typer.Option(
+            help=("Model name at the endpoint, hf:NAME, replay:FILE or fake:NAME. Repeatable.")
+        ),
     ],
     base_url: Annotated[
         list[str] | None,
-        typer.Option(help="Endpoint, as http://localhost:8000/v1: one for all, or one a --model."),
+        typer.Option(
+            help=(
+                "Endpoint URL, such as http://localhost:8000/v1. Repeat once per "
+                "--model, or give one for all."
+            )
+        ),
     ] = None,
     api_key_env: Annotated[
         list[str] | None,
         typer.Option(
-            help="Variable that holds the key: one for all, or one a --model. "
-            "Default: OPENAI_API_KEY."
+            help=(
+                "Environment variable with the API key. Repeat once per --model, or "
+                "give one for all. Default: OPENAI_API_KEY."
+            )
         ),
     ] = None,
     prompt: Annotated[
         list[str] | None,
         typer.Option(
-            help="A prompt file in place of the benchmark's, or `default`. Repeatable: each is a "
-            "run of its own, and the runs are compared."
+            help=(
+                "Prompt file to use instead of the benchmark's, or `default`. "
+                "Repeatable: makes one run per prompt and compares the runs."
+            )
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Run directory. Default: the unfinished run of this command, "
-            "else runs/<utc-time>-<name>/"
+            help=(
+                "Run directory. Default: the unfinished run of this command, or "
+                "runs/<utc-time>-<name>/"
+            )
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
+        bool, typer.Option("--dry-run", help="Estimate the cost without calling the model.")
     ] = False,
     shard: OneShard = None,
     screen: Screen,

@@ -31,45 +31,57 @@ _BRIEF_WORST = 3  # answers that are shown without --worst
 )
 def score(
     files: Annotated[
-        list[str], typer.Argument(help="JSONL, JSON, CSV or Parquet (also .gz, .zst), a URL, or -")
+        list[str],
+        typer.Argument(
+            help=(
+                "Answers to score: JSONL, JSON, CSV or Parquet (.gz and .zst too), a "
+                "URL, or - for stdin."
+            )
+        ),
     ],
     *,
     fail_under: Annotated[
         list[str] | None,
         typer.Option(
-            help="METRIC=X or grounded=X: exit 1 if the mean, or the share of answers, is below X. "
-            "Repeatable."
+            metavar="METRIC=X",
+            help="Exit 1 if the metric is below X. For grounded=X, if the share of "
+            "grounded answers is below X. Repeatable.",
         ),
     ] = None,
     fail_over: Annotated[
         list[str] | None,
         typer.Option(
-            help="METRIC=X, or partly=X, not=X, declined=X: exit 1 if it is above X. Repeatable."
+            metavar="METRIC=X",
+            help="Exit 1 if the metric, or the share of answers (not_grounded=X), is above X. "
+            "Repeatable.",
         ),
     ] = None,
     min_coverage: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Exit 3 if a smaller share could be scored.")
+        float,
+        typer.Option(min=0.0, max=1.0, help="Exit 3 if a smaller share of items could be scored."),
     ] = 0.0,
     all_: Annotated[
-        bool, typer.Option("--all", help="Print all metrics, not only the most telling.")
+        bool, typer.Option("--all", help="Print all metrics, not only the headline metrics.")
     ] = False,
     worst: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="How many of the worst answers to print: not grounded first, then partly, each by "
-            "lowest support. Default: 3, in brief.",
+            help="Number of worst answers to print, those with the lowest support first. "
+            "Default: 3, in brief.",
         ),
     ] = None,
     out_csv: Annotated[
         Path | None,
-        typer.Option(help="Write all answers to this CSV file; its rank 1 is the worst, as above."),
+        typer.Option(help="Write all answers to this CSV file, worst first."),
     ] = None,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Score a file of answers: item by item and as a whole, in a folder with a page."""
+    """Score a file of answers.
 
+    Writes scores per item, a summary and a report page to a run directory.
+    """
     from trueground.evaluate import Gates
     from trueground.files import OutputPath
     from trueground.runs import RunDirectory
@@ -133,11 +145,14 @@ def _show(
 
 @takes()
 def merge(
-    out: Annotated[str, typer.Argument(help="The folder or URL that --out named.")],
+    out: Annotated[str, typer.Argument(help="The --out of the shards: a folder or URL.")],
     *,
     screen: Screen,
 ) -> None:
-    """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
+    """Merge the shards of a run.
+
+    The shards come from `score`, `run` or `build` with --shard.
+    """
     from trueground.api import merge as merge_shards
     from trueground.evaluate import ShardedRun
     from trueground.runs import RunFiles

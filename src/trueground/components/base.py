@@ -31,10 +31,10 @@ class Component(ABC, Generic[Q, A]):
     """
 
     kind: ClassVar[str]
-    answers: ClassVar[str]  # what it gives, in the plural: "verdicts"
-    answer_type: ClassVar[type | None] = None  # the Struct of each answer; None: `check` knows it
-    members: ClassVar[Mapping[str, str]]  # what an object needs to be one, see `check_members`
-    abilities: ClassVar[tuple[str, ...]] = (  # what it may have besides
+    answers: ClassVar[str]  # noun for the answers, in the plural: "verdicts"
+    answer_type: ClassVar[type | None] = None  # Struct of each answer; None: see `check`
+    members: ClassVar[Mapping[str, str]]  # required members, see `check_members`
+    abilities: ClassVar[tuple[str, ...]] = (  # optional members
         "in_one_process",
         "uses_encoder",
         "prompts",
@@ -63,25 +63,25 @@ class Component(ABC, Generic[Q, A]):
 
         @property
         def spent(self) -> Usage | None:
-            """What asking a language model has cost. None if it asks none."""
+            """The usage of its language model. None if it has none."""
 
         @property
         def problem(self) -> str | None:
-            """Why results are no longer kept on disk. None if they are."""
+            """Why results are no longer saved on disk. None if they are saved."""
 
         @property
         def trouble(self) -> str | None:
-            """Why the first call that failed gave no reply. None if none failed."""
+            """The error of the first failed call. None if no call failed."""
 
     else:
         prompts = ()
         spent = problem = trouble = None
 
     def close(self) -> None:
-        """Give memory and connections back. Another request opens them again."""
+        """Release memory and connections. The next request opens them again."""
 
     def again(self) -> AbstractContextManager[None]:
-        """Return a context in which the last replies are given again, if they were paid for."""
+        """Return a context in which replies that were paid for are used again."""
         return nullcontext()
 
     @abstractmethod
@@ -93,26 +93,26 @@ class Component(ABC, Generic[Q, A]):
         """Return the answer to a request on which the component raises."""
 
     def check(self, requests: Sequence[Q], answers: object) -> Sequence[A]:
-        """Return the answers if they are what the component has to give.
+        """Return the answers if they are valid.
 
         Raises:
-            ProtocolError: They aren't, see `check_answers`.
+            ProtocolError: They aren't valid, see `check_answers`.
         """
         return check_answers(self.label, self.answers, answers, len(requests), self.answer_type)
 
     @property
     def label(self) -> str:
-        """The component as errors name it."""
+        """The name of the component in error messages: "the judge 'x'"."""
         return f"the {self.kind} {self.name!r}"
 
-    def answer_once(self, requests: Sequence[Q], known: dict[Q, A] | None = None) -> list[A]:
+    def answer_once(self, requests: Sequence[Q], cache: dict[Q, A] | None = None) -> list[A]:
         """Answer every different request once.
 
-        If the component raises, requests are halved until the one is found on which it fails.
+        If the component raises, the requests are halved until the failing one is isolated.
 
         Args:
-            requests: What is asked. Equal requests share one answer.
-            known: Answers from before, which aren't requested again. New ones are added.
+            requests: The requests. Equal requests share one answer.
+            cache: Earlier answers, which aren't requested again. New ones are added.
 
         Returns:
             One answer for each request, in their order.
@@ -120,30 +120,30 @@ class Component(ABC, Generic[Q, A]):
         Raises:
             ProtocolError: The component returns anything but one valid answer for each request.
         """
-        known = {} if known is None else known
-        new = [request for request in dict.fromkeys(requests) if request not in known]
+        cache = {} if cache is None else cache
+        new = [request for request in dict.fromkeys(requests) if request not in cache]
         if new:
-            known.update(zip(new, self._answer_or_halve(new), strict=True))
-        return [known[request] for request in requests]
+            cache.update(zip(new, self._answer_or_halve(new), strict=True))
+        return [cache[request] for request in requests]
 
     @staticmethod
     def sum_spent(components: Iterable[Component[Any, Any]]) -> Usage | None:
-        """Return what asking has cost all of these. None if none of them asks a model."""
+        """Return the total usage of components. None if none of them asks a model."""
         costs = [component.spent for component in components]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known[1:], known[0]) if known else None
+        paid = [cost for cost in costs if cost is not None]
+        return sum(paid[1:], paid[0]) if paid else None
 
     @classmethod
     def fits(cls, component: object) -> bool:
-        """Whether an object has all members of a component of this kind."""
+        """Return whether an object has all members of a component of this kind."""
         return all(hasattr(component, name) for name in cls.members)
 
     @classmethod
     def adapt(cls, component: Any) -> Self:
-        """Return a component of this kind: the object itself, or one that delegates to it.
+        """Return a component of this kind: the object itself, or a wrapper of it.
 
-        An object from outside needs only the members of its kind. What else it has of a component
-        is used, what it lacks is the default.
+        A user's object needs only the members of its kind. Optional members that it lacks get
+        their defaults.
 
         Raises:
             UsageError: It lacks a member, or one has another type.
@@ -165,16 +165,17 @@ class Component(ABC, Generic[Q, A]):
             return self.check(requests, answers)
         middle = len(requests) // 2
         with self.again():
-            halves = requests[:middle], requests[middle:]
-            return [answer for half in halves for answer in self._answer_or_halve(half)]
+            first_half = self._answer_or_halve(requests[:middle])
+            second_half = self._answer_or_halve(requests[middle:])
+        return [*first_half, *second_half]
 
 
 def _delegate(kind: type[C], component: object) -> C:
-    """Return a component of a kind that takes from an object all members that it has."""
+    """Return a component of a kind that reads its members from an object."""
     names = [name for name in (*kind.members, *kind.abilities) if hasattr(component, name)]
     members = {name: _read_from(component, name) for name in names}
-    made: C = type(type(component).__name__, (kind,), members)()
-    return made
+    wrapper: C = type(type(component).__name__, (kind,), members)()
+    return wrapper
 
 
 def _read_from(component: object, name: str) -> property:

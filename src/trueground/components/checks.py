@@ -1,7 +1,7 @@
-"""Whether a component from outside keeps its protocol: it has all members, and returns their types.
+"""Checks that a user's component follows its protocol: members and types of answers.
 
-A user's judge, decomposer, rater, comparer, model or metric is checked where it enters and where it
-answers, so that an error names the component, what came back and what was expected.
+Judges, decomposers, raters, comparers, models and metrics are checked when they are passed in and
+when they answer. An error then names the component, what it returned and what was expected.
 """
 
 from __future__ import annotations
@@ -16,11 +16,17 @@ import msgspec
 from trueground.errors import ProtocolError, UsageError
 
 T = TypeVar("T")
-# As msgspec says that a field has another type than declared.
+# The message of msgspec for a field with a wrong type.
 _INVALID = re.compile(
-    r"Expected `(?P<expected>[^`]*)`, got `(?P<found>[^`]*)` - at `\$\.(?P<field>\w+)"
+    r"Expected `(?P<expected>[^`]*)`, got `(?P<actual>[^`]*)` - at `\$\.(?P<field>\w+)"
 )
-_MOST_SHOWN = 60  # characters of a value in a message
+MAX_VALUE_CHARS = 60  # of a value in a message
+_MEMBER_CHECKS: dict[str, Any] = {
+    "text": lambda value: isinstance(value, str),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "tuple": lambda value: isinstance(value, tuple),
+    "method": callable,
+}
 
 
 def describe_value(value: object) -> str:
@@ -30,7 +36,7 @@ def describe_value(value: object) -> str:
     if package not in ("builtins", "__main__"):
         kind = f"{package}.{kind}"
     text = repr(value)
-    if text.startswith("<") or len(text) > _MOST_SHOWN or text == kind:
+    if text.startswith("<") or len(text) > MAX_VALUE_CHARS or text == kind:
         return kind
     return f"{kind} ({text})"
 
@@ -40,7 +46,7 @@ def check_members(kind: str, component: object, members: Mapping[str, str]) -> N
 
     Args:
         kind: What the component is, such as "judge".
-        component: The object that the user handed in, or that a plug-in made.
+        component: The object that the user passed, or that a plug-in created.
         members: Name of each member, and what it has to be: "text", "number", "tuple" or
             "method".
     """
@@ -52,41 +58,35 @@ def check_members(kind: str, component: object, members: Mapping[str, str]) -> N
         raise UsageError(
             f"judge={component.__name__} is a plain function; decorate it with @tg.judge"
         )
-    shown = ", ".join(f"{name}()" if kind_ == "method" else name for name, kind_ in members.items())
+    member_names = [f"{member}()" if members[member] == "method" else member for member in members]
     name = type(component).__name__
     for member, expected in members.items():
         if not hasattr(component, member):
-            raise UsageError(f"the {kind} {name} has no {member!r}; a {kind} has {shown}")
+            raise UsageError(
+                f"the {kind} {name} has no {member!r}; a {kind} has {', '.join(member_names)}"
+            )
         value = getattr(component, member)
-        if not _FITS[expected](value):
+        if not _MEMBER_CHECKS[expected](value):
             raise UsageError(
                 f"the {kind} {name}: {member!r} is {describe_value(value)}; expected a {expected}"
             )
 
 
-_FITS: dict[str, Any] = {
-    "text": lambda value: isinstance(value, str),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "tuple": lambda value: isinstance(value, tuple),
-    "method": callable,
-}
-
-
 def check_answers(
     component: str, noun: str, answers: object, n: int, expected: type[T] | None = None
 ) -> Sequence[T]:
-    """Return the answers of a component if they are a list of `n`, each of the expected type.
+    """Return the answers of a component if they are a list of `n` valid answers.
 
     Args:
-        component: Who answered, such as "the judge 'mine'".
+        component: Name of the component in messages, such as "the judge 'mine'".
         noun: What the answers are, in the plural: "verdicts".
         answers: What the component returned.
-        n: How many requests it was given.
-        expected: The Struct that each answer has to be; None leaves them to the caller.
+        n: How many requests it got.
+        expected: The Struct that each answer has to be. None: the type isn't checked.
 
     Raises:
-        ProtocolError: The answers are not a list, are too many or too few, or one is not as
-            declared; the message names the component, what it returned, and what was expected.
+        ProtocolError: The answers aren't a list, their number is wrong, or one has another type.
+            The message names the component, what it returned, and what was expected.
     """
     if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
         raise ProtocolError(
@@ -96,7 +96,7 @@ def check_answers(
     if len(answers) != n:
         requests = "request" if n == 1 else "requests"
         raise ProtocolError(
-            f"{component} gave {len(answers)} {noun} for {n} {requests}; it must give one for "
+            f"{component} returned {len(answers)} {noun} for {n} {requests}; expected one for "
             "each, in their order"
         )
     if expected is not None:
@@ -105,24 +105,24 @@ def check_answers(
     return answers
 
 
-def check_struct(place: str, value: object, expected: type[Any]) -> None:
-    """Raise ProtocolError if the value is no such Struct, or one of its fields has another type."""
+def check_struct(location: str, value: object, expected: type[Any]) -> None:
+    """Raise ProtocolError if a value isn't the expected Struct, or a field has a wrong type."""
     name = f"trueground.{expected.__name__}"
     if not isinstance(value, expected):
-        raise ProtocolError(f"{place}: found {describe_value(value)}; expected {name}")
+        raise ProtocolError(f"{location}: found {describe_value(value)}; expected {name}")
     try:
         msgspec.convert(msgspec.structs.asdict(value), expected)
     except msgspec.ValidationError as error:
-        raise ProtocolError(f"{place}: {_describe_invalid(name, value, str(error))}") from None
+        raise ProtocolError(f"{location}: {_describe_invalid(name, value, str(error))}") from None
 
 
 def _describe_invalid(name: str, value: object, error: str) -> str:
-    """Say which field of a Struct has which type, and which it may have."""
+    """Return which field of a Struct has a wrong type, and which types it may have."""
     match = _INVALID.match(error)
     if match is None:
         return f"this {name} is not valid: {error}"
     expected = match["expected"].replace(" | ", " or ").replace("null", "None")
     expected = expected.replace("array", "tuple")
     field = match["field"]
-    found = describe_value(getattr(value, field)) if hasattr(value, field) else match["found"]
-    return f"`{field}` of this {name} is {found}; expected {expected}"
+    actual = describe_value(getattr(value, field)) if hasattr(value, field) else match["actual"]
+    return f"`{field}` of this {name} is {actual}; expected {expected}"

@@ -1,4 +1,4 @@
-"""Users' functions as components: their parameters, their version, and calls of them."""
+"""Functions of users as components: parameters, versions and calls."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from trueground.components.checks import describe_value
 from trueground.errors import ProtocolError, UsageError, fails_alone
 from trueground.execution import LoopThread
 
-# Calls of one async function that wait at the same time.
-MAX_CONCURRENT_CALLS = 16
+MAX_CONCURRENT_CALLS = 16  # of one async function
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _HASH_DIGITS = 12
 
@@ -32,7 +31,7 @@ class CallError:
 
 
 class UserFunction:
-    """A function of a user, sync or async, under the name of a component.
+    """A user's function, sync or async, under the name of a component.
 
     Args:
         kind: What the component is, such as "metric".
@@ -75,7 +74,7 @@ class UserFunction:
 
     @property
     def label(self) -> str:
-        """The component as errors name it."""
+        """The name of the component in error messages: "the judge 'x'"."""
         return f"the {self.kind} {self.name!r}"
 
     @property
@@ -96,9 +95,8 @@ class UserFunction:
             arguments: Keyword arguments of each call.
 
         Returns:
-            What each call returned, in order, or its error, see `error_of`. Calls of a sync
-            function are made as you iterate. Calls of an async function are made at once, some
-            at the same time.
+            What each call returned, in order, or its error, see `error_of`. A sync function is
+            called as you iterate. An async function is called at once, concurrently.
         """
         if not arguments:
             return ()
@@ -112,7 +110,7 @@ class UserFunction:
         return result.error if isinstance(result, CallError) else None
 
     def redefines(self, other: UserFunction) -> bool:
-        """Whether both are the same function, defined anew, as by running a notebook cell again."""
+        """Return whether both are the same function, as after rerunning a notebook cell."""
         is_local = "<locals>" in self.origin or "<lambda>" in self.origin
         return self.origin == other.origin and not is_local
 
@@ -129,20 +127,20 @@ class UserFunction:
         raise self.wrong_return(value, expected)
 
     def wrong_return(self, value: object, expected: str) -> ProtocolError:
-        """The error for a value that the function may not return."""
+        """Return the error for an invalid return value."""
         if inspect.iscoroutine(value):
-            value.close()  # or Python warns that nobody awaited it
+            value.close()  # Otherwise, Python warns that it was never awaited.
         return ProtocolError(
             f"the function {self.function.__name__}() returned {describe_value(value)}; expected "
             f"{expected}"
         )
 
     def close(self) -> None:
-        """End the thread in which an async function ran. The next call starts another one."""
+        """End the thread of an async function. The next call starts a new one."""
         self._loop.close()
 
     def _read_parameters(self, allowed: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of the parameters without and with a default."""
+        """Return the names of the parameters without and with a default."""
         required: list[str] = []
         optional: list[str] = []
         for name, parameter in inspect.signature(self.function).parameters.items():
@@ -164,7 +162,7 @@ class UserFunction:
         return tuple(required), tuple(optional)
 
     def _hash_source(self) -> str:
-        """Digits of a hash of the source, which changes with every edit of the function."""
+        """Return a short hash of the function's source."""
         if self.function.__closure__:
             variables = ", ".join(self.function.__code__.co_freevars)
             raise UsageError(
@@ -208,4 +206,4 @@ async def _gather(
 
 
 async def _end_nothing() -> None:
-    """The loop of a function has nothing else to close."""
+    """Do nothing: the event loop of a function holds no other resources."""

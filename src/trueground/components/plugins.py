@@ -1,8 +1,8 @@
 """Entry points of installed packages: what each package adds to trueground.
 
-A package adds a component, a command or a kind of list by a line in its `entry_points.txt`, which
-an installer makes of its `pyproject.toml`. The parts of trueground outside its core are added in
-the same way.
+A package adds a component, a command or a kind of list with a line in its `entry_points.txt`.
+Installers write this file from `pyproject.toml`. The parts of trueground outside its core are
+added in the same way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from trueground.errors import PluginError
 
-PREFIX = "trueground."  # what the names of all groups begin with
+PREFIX = "trueground."  # of the names of all groups
 _METADATA = (".dist-info", ".egg-info")
 
 
@@ -46,7 +46,7 @@ class EntryPoint(NamedTuple):
         return self.value.partition(":")[0]
 
     def load(self) -> Any:
-        """Return the module, or its attribute. Raises PluginError if that fails in any way."""
+        """Return the module, or its attribute. Raises PluginError if that fails."""
         try:
             loaded: Any = import_module(self.module)
             for attribute in filter(None, self.value.partition(":")[2].split(".")):
@@ -65,22 +65,22 @@ def _read_all(folders: tuple[str, ...]) -> list[EntryPoint]:
     """Return all entry points whose group begins with PREFIX.
 
     Importing importlib.metadata takes 15 to 37 ms, more than a tenth of `trueground --help`.
-    Therefore this reads the few files that matter by itself, by `os`, which takes a third of the
-    time of `pathlib`. It doesn't look into zip files.
+    Therefore this function reads the few relevant files itself. It uses `os`, which takes a third
+    of the time of `pathlib`. It doesn't look into zip files.
     """
     seen = set[str]()
     entries: list[EntryPoint] = []
     for folder in folders:
         try:
             names = sorted(os.listdir(folder or "."))  # noqa: PTH208
-        except OSError:  # a zip file, or a folder that doesn't exist
+        except OSError:  # A zip file, or a folder that doesn't exist.
             continue
         for name in names:
             if not name.endswith(_METADATA):
                 continue
             package = name.rpartition(".")[0].partition("-")[0]
             key = re.sub(r"[-_.]+", "-", package).lower()
-            if key in seen:  # as for imports, the first folder of sys.path wins
+            if key in seen:  # As for imports, the first folder of sys.path wins.
                 continue
             seen.add(key)
             entries += _read_file(package, f"{folder or '.'}/{name}/entry_points.txt")
@@ -91,7 +91,7 @@ def _read_file(package: str, path: str) -> list[EntryPoint]:
     try:
         with open(path, "rb") as file:
             content = file.read()
-    except OSError:  # most packages have no such file
+    except OSError:  # Most packages have no such file.
         return []
     if b"[" + PREFIX.encode() not in content:
         return []
@@ -102,6 +102,6 @@ def _read_file(package: str, path: str) -> list[EntryPoint]:
             group = line.strip("[] ")
         elif line and not line.startswith(("#", ";")) and group.startswith(PREFIX):
             name, _, value = line.partition("=")
-            value = value.partition("[")[0]  # without the extras that it needs
+            value = value.partition("[")[0]  # Leave out the required extras.
             entries.append(EntryPoint(package, group, name.strip(), value.strip()))
     return entries

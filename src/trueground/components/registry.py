@@ -29,27 +29,26 @@ GROUPS = (
 )
 T = TypeVar("T")
 M = TypeVar("M")
+# Holds an element for each entry point that is being loaded, so it is empty between loads.
 _loading: list[bool] = []
-
-
 _loaded: set[EntryPoint] = set()
 
 
-def load_plugins(wanted: str) -> None:
+def load_plugins(group: str) -> None:
     """Import every module that may register components of a group.
 
-    A module of another package may register several kinds, so it is imported for each of them. The
-    modules of trueground keep to the kind of their group. A package that can't be loaded gets a
-    warning, so that the others can still be used.
+    A module of another package may register several kinds of components, so the modules of all
+    groups are imported. Modules of trueground register only components of their own group. If a
+    package can't be loaded, a warning is shown, and the others can still be used.
     """
-    for group in GROUPS:
-        for entry in EntryPoint.of_group(group):
-            if entry.package == "trueground" and group != wanted:
+    for plugin_group in GROUPS:
+        for entry in EntryPoint.of_group(plugin_group):
+            if entry.package == "trueground" and plugin_group != group:
                 continue
             try:
                 _load(entry)
             except PluginError as error:
-                _loaded.add(entry)  # one warning is enough
+                _loaded.add(entry)  # The warning is shown once.
                 user_messages.show(str(error))
 
 
@@ -67,9 +66,9 @@ class Registry(MutableMapping[str, T]):
     """Components of one kind by name.
 
     Args:
-        kind: What they are, as errors name one: "judge".
-        components: Those that ship with the package.
-        group: Group of the entry points that add some. Default: "trueground.judges" for "judge".
+        kind: The kind as error messages name it: "judge".
+        components: The built-in components.
+        group: Group of entry points that add components. Default: "trueground.judges" for "judge".
     """
 
     _by_kind: ClassVar[dict[str, Registry[Any]]] = {}
@@ -78,7 +77,8 @@ class Registry(MutableMapping[str, T]):
         self, kind: str, components: Mapping[str, T] | None = None, *, group: str | None = None
     ) -> None:
         self.kind = kind
-        self._by_kind.setdefault(kind, self)  # another one of the kind is a user's or a test's
+        # Another registry of the same kind belongs to a user or a test, so the first is kept.
+        self._by_kind.setdefault(kind, self)
         self.group = group or f"trueground.{kind}s"
         self._components: dict[str, T] = dict(components or {})
         self._local: set[str] = set()
@@ -104,15 +104,16 @@ class Registry(MutableMapping[str, T]):
     def load(self) -> Self:
         """Import the modules that add components, and return the registry.
 
-        Components with entry points come first, in the order of these.
+        Components with entry points come first, in the order of their entry points.
         """
         load_plugins(self.group)
-        names = [e.name for e in EntryPoint.of_group(self.group) if e.name in self._components]
+        entries = EntryPoint.of_group(self.group)
+        names = [entry.name for entry in entries if entry.name in self._components]
         self._components = {name: self._components[name] for name in names} | self._components
         return self
 
     def load_component(self, name: str) -> None:
-        """Import the modules that are entry points of this name, where `-` and `_` are alike.
+        """Import the modules of the entry points of this name. `-` and `_` are equal.
 
         Raises:
             PluginError: One of them can't be loaded.
@@ -121,7 +122,7 @@ class Registry(MutableMapping[str, T]):
             _load(entry)
 
     def register(self, name: str, component: T) -> None:
-        """Add a component. Raises UsageError if another one has the name."""
+        """Add a component. Raises UsageError if the name is taken."""
         if name in self and self[name] is not component:
             raise UsageError(f"a {self.kind} named {name!r} exists already; choose another name")
         self[name] = component
@@ -129,7 +130,7 @@ class Registry(MutableMapping[str, T]):
             self._local.add(name)
 
     def find(self, name: str) -> T:
-        """Return the component of that name. Raises UsageError with similar names."""
+        """Return a component by name. Raises UsageError with similar names if there is none."""
         if name not in self:
             self.load_component(name)
         if name not in self:
@@ -139,14 +140,14 @@ class Registry(MutableMapping[str, T]):
         return self[name]
 
     def is_shared(self, names: Iterable[str]) -> bool:
-        """Whether another process finds these components by name, too."""
+        """Return whether other processes can load all these components by name."""
         return all(self._entries_named(name) for name in self._local.intersection(names))
 
     @classmethod
     def shares(cls, specs: Iterable[ComponentSpec]) -> bool:
-        """Whether another process finds the components of these specs by name, too.
+        """Return whether other processes can load the components of these specs by name.
 
-        A kind without a registry has no components that only this process knows.
+        A kind without a registry has no components that are local to a process.
         """
         registries = [(cls._by_kind.get(spec.kind), spec.name) for spec in specs]
         return all(registry is None or registry.is_shared([name]) for registry, name in registries)
@@ -156,16 +157,19 @@ class Registry(MutableMapping[str, T]):
         entries = EntryPoint.of_group(self.group)
         return [entry for entry in entries if entry.name.replace("_", "-") == name]
 
-    def make(self: Registry[Callable[..., M]], given: ComponentSpec) -> M:
-        """Return what the factory of that name makes.
+    def make(self: Registry[Callable[..., M]], spec: ComponentSpec) -> M:
+        """Return a new component from the factory of that name.
 
-        The factory is called with the spec if it has a parameter `given`, else without arguments.
+        The factory gets the spec if it has a parameter `spec`, else it is called without
+        arguments. `given`, the old name of the parameter, works too.
 
         Raises:
-            UsageError: There is no such name, or it takes no model or no options.
+            UsageError: The name is unknown, or the component takes no model or no options.
         """
-        factory = self.find(given.name)
-        if "given" in inspect.signature(factory).parameters:
-            return factory(given=given)
-        given.check((), model=False)
+        factory = self.find(spec.name)
+        parameters = inspect.signature(factory).parameters
+        for name in ("spec", "given"):
+            if name in parameters:
+                return factory(**{name: spec})
+        spec.check((), model=False)
         return factory()

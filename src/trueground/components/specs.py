@@ -2,7 +2,7 @@
 
 A component is written `NAME`, `NAME:MODEL` or `NAME:MODEL(option=value,option=value)`. MODEL and
 values may be in single or double quotes. They must be quoted if they contain parentheses or, in a
-value, commas; double a quotation mark inside. Only this module reads and writes such texts.
+value, commas. Double a quotation mark inside. Only this module parses and formats such texts.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _NEEDS_QUOTES = re.compile(r"[\s,()\"'+]")
 _COMPONENT = re.compile(
     r"\s*([A-Za-z_][\w.-]*)\s*(?::\s*([^()]*?)\s*)?(?:\(([^()]*)\))?\s*", re.DOTALL
 )
-_SHOWN = 60  # characters of a value that is refused
+MAX_SHOWN_CHARS = 60  # of an invalid value in a message
 
 
 @dataclass(frozen=True)
 class ComponentSpec:
-    """What a user wrote of a component.
+    """A component as the user specified it.
 
     Attributes:
-        kind: What the component is, as errors name it: "judge".
+        kind: The kind of component as error messages name it: "judge".
         name: The name under which it is registered.
-        model: The model after the colon. None: there is none.
+        model: The model after the colon. None if there is none.
         options: The options in parentheses.
-        cache: False if nothing that was computed or paid for before may be used.
+        cache: False if cached results must not be used.
     """
 
     kind: str
@@ -48,20 +48,21 @@ class ComponentSpec:
 
     @classmethod
     def parse(cls, kind: str, text: str, *, cache: bool = True) -> Self:
-        """Parse `NAME:MODEL(option=value,…)`. Raises UsageError if it can't be read."""
+        """Parse `NAME:MODEL(option=value,…)`. Raises UsageError if it isn't valid."""
         masked = cls.mask_quoted(text)
-        if kind == "judge" and (file := _read_file(text, masked)):
-            text, masked = file, cls.mask_quoted(file)
+        stack_text = _read_stack_file(text, masked) if kind == "judge" else None
+        if stack_text is not None:
+            text, masked = stack_text, cls.mask_quoted(stack_text)
         match = _COMPONENT.fullmatch(masked)
         model = None
         if match is not None and match.start(2) >= 0:
             model = _unquote(text[slice(*match.span(2))])
         if match is None or (match.start(2) >= 0 and not model):
-            # The parentheses may hold a password: they are not repeated.
+            # The parentheses may contain a password, so the message leaves them out.
             name, opened, _ = text.partition("(")
-            shown = f"{name}(…" if opened else name
+            masked_text = f"{name}(…" if opened else name
             raise UsageError(
-                f"cannot read the {kind} {shown!r}; write NAME, NAME:MODEL or "
+                f"cannot read the {kind} {masked_text!r}; write NAME, NAME:MODEL or "
                 "NAME:MODEL(option=value)"
             )
         inside = text[slice(*match.span(3))] if match[3] else ""
@@ -69,10 +70,10 @@ class ComponentSpec:
 
     @classmethod
     def parse_model(cls, role: str, text: str) -> tuple[str, Self]:
-        """Parse `MODEL(option=value,…)`: a model's name, and the options of its role.
+        """Parse `MODEL(option=value,…)` into a model name and the options of its role.
 
-        The name may have colons. One that ends in parentheses must be quoted. Raises UsageError if
-        the text can't be read.
+        The name may contain colons. If it ends in parentheses, it must be quoted. Raises
+        UsageError if the text isn't valid.
         """
         masked = cls.mask_quoted(text := text.strip())
         opened = masked.rfind("(") if masked.endswith(")") else -1
@@ -92,49 +93,57 @@ class ComponentSpec:
 
     @staticmethod
     def mask_quoted(text: str) -> str:
-        """Return the text, as long as before, without what is in quotes or parentheses.
+        """Return the text with everything in quotes or parentheses replaced by NUL characters.
 
-        So a mark that is found in it separates. Quotes open at the beginning of a word.
+        The length stays the same. A separator that remains isn't quoted. Quotes open at the
+        beginning of a word.
         """
-        pieces, depth = [], 0
+        pieces: list[str] = []
+        depth = 0
         for token in _TOKEN.finditer(text):
-            word = token[0]
-            depth = max(0, depth - (word == ")"))
-            shown = word if len(word) == 1 else word[0] + "\0" * (len(word) - 2) + word[-1]
-            pieces.append("\0" * len(word) if depth else shown)
-            depth += word == "("
+            piece = token[0]
+            if piece == ")":
+                depth = max(0, depth - 1)
+            if depth:
+                pieces.append("\0" * len(piece))
+            elif len(piece) == 1:
+                pieces.append(piece)
+            else:
+                pieces.append(piece[0] + "\0" * (len(piece) - 2) + piece[-1])
+            if piece == "(":
+                depth += 1
         return "".join(pieces)
 
     @property
     def written(self) -> str:
-        """The component as `parse` reads it, with quotes where they are needed."""
+        """The component as a text that `parse` reads, with quotes where needed."""
         model = "" if self.model is None else f":{quote(self.model)}"
         inside = ",".join(f"{option}={quote(value)}" for option, value in self.options.items())
         return f"{self.name}{model}({inside})" if inside else f"{self.name}{model}"
 
-    def check(self, known: Iterable[str], *, model: bool = True) -> None:
-        """UsageError for an option that is not known, or a model where none can be meant."""
-        known = tuple(known)
+    def check(self, allowed: Iterable[str], *, model: bool = True) -> None:
+        """Raise UsageError for an unknown option, or for a model if `model` is False."""
+        allowed = tuple(allowed)
         for option in self.options:
-            if option not in known:
-                if known:
+            if option not in allowed:
+                if allowed:
                     raise UsageError.unknown_name(
-                        f"option of the {self.kind} {self.name}", option, known
+                        f"option of the {self.kind} {self.name}", option, allowed
                     )
                 raise UsageError(
-                    f"the {self.kind} {self.name} takes no options, and was given {option!r}; "
-                    "leave the parentheses out"
+                    f"the {self.kind} {self.name} takes no options, but has {option!r}; "
+                    "remove the parentheses"
                 )
         if not model:
             self.check_no_model()
 
     def check_no_model(self) -> None:
-        """UsageError for a model where none can be meant."""
+        """Raise UsageError if the spec names a model."""
         if self.model is not None:
             raise UsageError(f"the {self.kind} {self.name} takes no model; write {self.name}")
 
     def text(self, option: str, default: str, allowed: Iterable[str] = ()) -> str:
-        """Return the text of the option. UsageError if it is not one of those allowed."""
+        """Return the value of an option. Raises UsageError if it isn't one of `allowed`."""
         kind = Literal[tuple(allowed)] if allowed else str
         value: str = self._value(DeclaredOption.of(option, kind, default, Option(None)))
         return value
@@ -148,13 +157,13 @@ class ComponentSpec:
         *,
         below: bool = False,
     ) -> float | None:
-        """Return the option as a finite number. UsageError if it is none, or out of range."""
+        """Return an option as a finite number. Raises UsageError if it is invalid."""
         kind = Option(None, min=least, max=most, below=below)
         value: float | None = self._value(DeclaredOption.of(option, float, default, kind))
         return value
 
     def whole(self, option: str, default: int, least: int = 1) -> int:
-        """Return the option as a whole number. UsageError if it is none, or below `least`."""
+        """Return an option as a whole number. Raises UsageError if it is invalid."""
         value: int = self._value(DeclaredOption.of(option, int, default, Option(None, min=least)))
         return value
 
@@ -167,15 +176,16 @@ class ComponentSpec:
             raise self.refused(declared.field, str(error)) from None
 
     def refused(self, option: str, expected: str) -> UsageError:
-        """The error for a value that cannot be meant."""
-        word = self.options[option]
-        shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
-        return UsageError(f"the {self.kind} {self.name}: {option}={shown!r}; expected {expected}")
+        """Return the error for an invalid value of an option."""
+        value = self.options[option]
+        if len(value) > MAX_SHOWN_CHARS:
+            value = f"{value[:MAX_SHOWN_CHARS]}…"
+        return UsageError(f"the {self.kind} {self.name}: {option}={value!r}; expected {expected}")
 
 
-def _read_file(text: str, seen: str) -> str | None:
-    """`stack:FILE.json(…)` where a judge is written as FILE.json(…), without a name; else None."""
-    opened = seen.find("(") if "(" in seen else len(text)
+def _read_stack_file(text: str, masked: str) -> str | None:
+    """Return `stack:FILE.json(…)` for a judge written as FILE.json(…), else None."""
+    opened = masked.find("(") if "(" in masked else len(text)
     file = _unquote(text[:opened].strip())
     if not file or not file.endswith(".json") or re.match(r"[A-Za-z_][\w.-]*\s*:", file):
         return None
@@ -183,7 +193,7 @@ def _read_file(text: str, seen: str) -> str | None:
 
 
 def quote(word: str) -> str:
-    """The word as it stands for a model or a value; a quotation mark within is doubled."""
+    """Return a model or a value in quotes if it needs them."""
     if word and not _NEEDS_QUOTES.search(word):
         return word
     mark = "'" if '"' in word else '"'
@@ -191,7 +201,13 @@ def quote(word: str) -> str:
 
 
 class ResultKey(NamedTuple):
-    """A key of results, `name(option=value)@judge`: name, what comes before the judge, judge."""
+    """A key of results: `name(option=value)@judge`.
+
+    Attributes:
+        name: Name of the metric.
+        spec: Everything before the judge: `name(option=value)`.
+        judge: Name of the judge, "" without one.
+    """
 
     name: str
     spec: str
@@ -199,43 +215,43 @@ class ResultKey(NamedTuple):
 
     @classmethod
     def parse(cls, key: str) -> Self:
-        """Return the pieces of a key. An @ within parentheses belongs to an option."""
+        """Parse a key. An @ inside parentheses belongs to an option."""
         at = ComponentSpec.mask_quoted(key).find("@")
         spec, judge = (key, "") if at < 0 else (key[:at], key[at + 1 :])
         return cls(spec.partition("(")[0].strip(), spec, judge)
 
     @classmethod
     def find(cls, name: str, keys: Iterable[str]) -> list[str]:
-        """Return the key that is `name`; without it, all keys with this bare name, in order."""
+        """Return the key equal to `name`, else all keys with this bare name, in order."""
         keys = list(keys)
         return [name] if name in keys else [key for key in keys if cls.parse(key).name == name]
 
     @property
     def options(self) -> str:
-        """What stands between the parentheses; "" without them."""
+        """The text in the parentheses, "" without them."""
         return self.spec.partition("(")[2].rstrip().removesuffix(")")
 
 
-def _parse_options(part: str, text: str) -> dict[str, str]:
-    """What stands between the parentheses. UsageError."""
+def _parse_options(component: str, text: str) -> dict[str, str]:
+    """Parse the text in the parentheses. Raises UsageError."""
     options: dict[str, str] = {}
     for number, piece in enumerate(filter(None, ComponentSpec.split(text)), 1):
         option, equals, word = piece.partition("=")
         option, value = option.strip(), _unquote(word.strip())
         if not option or not value:
-            found = f"{option}=…" if equals else f"option number {number}"
+            label = f"{option}=…" if equals else f"option number {number}"
             raise UsageError(
-                f"{part}: cannot read {found}; write option=value. What holds a comma or "
-                "parentheses stands in quotes"
+                f"{component}: cannot read {label}; write option=value. Quote a value that "
+                "contains a comma or parentheses"
             )
         if option in options:
-            raise UsageError(f"{part}: the option {option!r} is given twice")
+            raise UsageError(f"{component}: the option {option!r} is given twice")
         options[option] = value
     return options
 
 
 def _unquote(word: str) -> str | None:
-    """The word without its quotes; None where they are not closed."""
+    """Return a word without its quotes, None if they aren't closed."""
     if word[:1] not in _QUOTES or not word:
         return word
     return word[1:-1].replace(word[0] * 2, word[0]) if _IN_QUOTES.fullmatch(word) else None

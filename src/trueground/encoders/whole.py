@@ -100,7 +100,7 @@ class AnswerFinder(_SingleTextModel):
         super().__init__(model, options, ModelKind.SPANS)
         self._typed = takes_types(model, self._folder)
 
-    def rooms(self, questions: Sequence[str]) -> list[int]:
+    def free_tokens(self, questions: Sequence[str]) -> list[int]:
         """For each question the tokens that are left for a text beside it."""
         free = self.window - self._tokenizer.num_special_tokens_to_add(True)
         return [free - length for length in self.lengths(questions)]
@@ -113,7 +113,7 @@ class AnswerFinder(_SingleTextModel):
         goes beyond the window is cut off.
         """
         first, second = plain(self._tokenizer, [question, text])
-        second.truncate(max(0, self.rooms([question])[0]))
+        second.truncate(max(0, self.free_tokens([question])[0]))
         both = self._tokenizer.post_process(first, second, True)
         inputs = {"input_ids": both.ids, "attention_mask": [1] * len(both.ids)}
         with self._backend.computing(), import_hf("torch").inference_mode():

@@ -42,12 +42,13 @@ class Gate:
             limit = _GATE_LIMIT.parse(number)
         except ValueError:
             raise UsageError(f"{option} {text!r} cannot be read; write {_GATE_FORM}") from None
-        if name in AnswerVerdict.NAMES:
+        verdict = AnswerVerdict.FORMER_NAMES.get(name, name)
+        if verdict in AnswerVerdict.NAMES:
             if not 0 <= limit <= 1:
                 raise UsageError(
                     f"{option} {text!r}: a share of answers lies between 0 and 1; 0.5 is 50 %"
                 )
-            return cls(name, limit, ceiling)
+            return cls(verdict, limit, ceiling, None if verdict == name else name)
         _, plain, judge = ResultKey.parse(name)
         macro = METRICS.macro_key(plain)
         # A metric's own name comes first, then that of a micro value.
@@ -72,13 +73,17 @@ class Gate:
         """Which way is better; None where that is not known."""
         from trueground.metrics import METRICS
 
-        return self.metric == "grounded" if self.is_share else METRICS.higher_is_better(self.metric)
+        if self.is_share and self.metric != "abstained":
+            return self.metric == "grounded"
+        return METRICS.higher_is_better(self.metric)
 
     def value_in(self, summary: Summary) -> float | None:
         """The mean, or the share, that a run has; None where nothing was scored."""
         if not self.is_share:
             return summary[self.metric].mean
         verdicts = summary.verdicts
+        if verdicts is None and self.metric in summary.metrics:
+            return summary[self.metric].mean  # `abstained` is also a metric
         if verdicts is None or (verdicts["unscored"].share == 1 and self.metric != "unscored"):
             return None
         return verdicts[self.metric].share

@@ -325,7 +325,8 @@ def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
     for name in require:
         known = plan.summary_keys
         if name in AnswerVerdict.NAMES:
-            if plan.verdicts is None:
+            # `abstained` is also a metric.
+            if plan.verdicts is None and name not in known:
                 advice = "name one that does with --metrics, such as support"
                 if plan.missing and "contexts" in plan.missing:
                     advice = plan.missing

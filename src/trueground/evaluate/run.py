@@ -37,7 +37,7 @@ class RunRequest(RunOptions):
     options: Mapping[str, str | bool | None] | None = None
     data: Annotated[
         str | Path | None,
-        Option("The benchmark's data: a file or folder of your own.", type=Path | None),
+        Option("Data of the benchmark: your file or folder.", type=Path | None),
     ] = None
     prompt: str | Path | None = None
     model_options: ModelOptions = _NO_MODEL_OPTIONS

@@ -43,28 +43,26 @@ class RunOptions:
     """
 
     params: Params = _NO_PARAMS
-    limit: Annotated[int | None, Option("Only the first N questions.", min=1)] = None
-    repeats: Annotated[int, Option("Answers to each question.", min=1)] = 1
+    limit: Annotated[int | None, Option("Use only the first N questions.", min=1)] = None
+    repeats: Annotated[int, Option("Answers per question.", min=1)] = 1
     by: By = ()
     also: Annotated[
         Sequence[str],
-        Option(
-            "Metrics beside the benchmark's own, as for score. Repeatable.", type=list[str] | None
-        ),
+        Option("Additional metrics, as in `score --metrics`. Repeatable.", type=list[str] | None),
     ] = ()
     seed: Annotated[
-        int, Option("Sent to the model, and that of the intervals.", min=0, max=Option.MAX_SEED)
+        int, Option("Random seed, for the model and for intervals.", min=0, max=Option.MAX_SEED)
     ] = 0
     resamples: int = 2_000
     cache: Cache = True
-    retry_failed: Annotated[bool, Option("Ask again what failed, and only that.")] = False
-    batch: Annotated[bool, Option("Through the endpoint's batch files: slower, cheaper.")] = False
+    retry_failed: Annotated[bool, Option("Retry only the failed requests.")] = False
+    batch: Annotated[bool, Option("Use the endpoint's batch API: cheaper but slower.")] = False
     poll_seconds: Annotated[
-        float, Option("--batch: seconds to the first look; grows to 60.", "--poll", min=0.01)
+        float, Option("With --batch, seconds until the first status check.", "--poll", min=0.01)
     ] = 5.0
     prices: PriceTable = None
     time_limit: Annotated[
-        float | None, Option("Seconds for this session; resume later.", min=0.01)
+        float | None, Option("Stop after this many seconds. Rerun to resume.", min=0.01)
     ] = None
     keep_records: KeepRecords = True
     labels: RateLabels = ()

@@ -43,8 +43,10 @@ if TYPE_CHECKING:
 Judges = Annotated[
     "str | Judge | Sequence[str | Judge] | None",
     Option(
-        "Who checks claims: NAME, NAME:MODEL or NAME:MODEL(option=value). Repeatable; the first "
-        "gives the headlines. Default: lexical.",
+        (
+            "Judge that checks claims, such as lexical or llm:gpt-4o. Repeatable; "
+            "headline metrics use the first. Default: lexical."
+        ),
         "--judge",
         type=list[str] | None,
     ),
@@ -52,41 +54,43 @@ Judges = Annotated[
 JudgeCalibrations = Annotated[
     "str | Path | Sequence[str | Path] | None",
     Option(
-        "FILE of `judge calibrate`: threshold and probabilities of the judge that it is of. "
-        "Repeatable, one a judge.",
+        "Calibration file written by `judge calibrate`. Repeat once per judge.",
         "--judge-calibration",
         type=list[Path] | None,
     ),
 ]
-KeepRecords = Annotated[bool, Option("Do not keep the records with the run.", "--no-records")]
+KeepRecords = Annotated[
+    bool, Option("Don't store the records in the run directory.", "--no-records")
+]
 By = Annotated[
     str | Sequence[str],
-    Option("Break down by a field. Repeatable.", type=list[str] | None),
+    Option("Break results down by a field. Repeatable.", type=list[str] | None),
 ]
 DecomposerName = Annotated[
     "str | Decomposer",
-    Option("Who splits answers into claims: rules, or llm:MODEL(option=value).", type=str),
+    Option("How answers are split into claims: rules or llm:MODEL.", type=str),
 ]
 RaterName = Annotated[
     "str | Rater | None",
-    Option("Who rates fluency and the like: llm:MODEL(option=value).", type=str | None),
+    Option("Model that rates fluency and other qualities: llm:MODEL.", type=str | None),
 ]
 EngineName = Annotated[
     str | None,
     Option(
-        "Score in shards, on `local` processes or on `ray`, `ray:ADDRESS`: a Ray cluster.",
+        "Where to score shards: local (processes), ray or ray:ADDRESS.",
         "--engine",
     ),
 ]
 ShardCount = Annotated[
     int | None,
-    Option("Score in N shards, each kept when done. Default: one a 128 MiB.", "--shards", min=1),
+    Option("Number of shards. Default: one per 128 MiB.", "--shards", min=1),
 ]
 OneShard = Annotated[
     Shard | str | None,
     Option(
-        "I/N: only shard I of N, from 1; when all are done: trueground merge OUT.",
+        ("Process only shard I of N, such as 1/4. Then run `trueground merge OUT`."),
         "--shard",
+        metavar="I/N",
         type=str | None,
         parse=Shard.parse,
     ),
@@ -116,7 +120,7 @@ class ScoreRequest:
     metrics: Annotated[
         "str | Sequence[str | Spec] | None",
         Option(
-            'Names, comma-separated: "f1,k_precision(abstain=zero)". Repeatable.',
+            ('Metrics, comma-separated, such as "f1,k_precision(abstain=zero)". Repeatable.'),
             type=list[str] | None,
         ),
     ] = None
@@ -127,17 +131,16 @@ class ScoreRequest:
     cache: Cache = True
     out: Annotated[
         str | Path | None,
-        Option(
-            "Run directory. Default: runs/<utc-time>-<name>/", type=str | None, metavar="<path>"
-        ),
+        Option("Run directory. Default: runs/<utc-time>-<name>/", type=str | None, metavar="PATH"),
     ] = None
     overwrite: Overwrite = False
     by: By = ()
     repeats_of: Annotated[
         str | None,
         Option(
-            "Field that tells which question is answered, where questions have several answers: "
-            "group, question, meta.… Default: ids such as q7#2, with meta.repeat."
+            "Field that identifies the question if there are several answers per "
+            "question, such as group, question or meta.KEY. Default: ids such as "
+            "q7#2, with meta.repeat."
         ),
     ] = None
     labels: RateLabels = ()
@@ -145,7 +148,7 @@ class ScoreRequest:
     mapping: Columns = None
     split_contexts: SplitContexts = None
     on_bad_row: OnBadRow = "stop"
-    limit: Annotated[int | None, Option("Only the first N records.", min=1)] = None
+    limit: Annotated[int | None, Option("Use only the first N records.", min=1)] = None
     seed: Seed = 0
     resamples: int = 2_000
     workers: Workers = 1

@@ -44,8 +44,8 @@ def new_results(plan: Plan) -> Results:
     """No answers yet, under a plan."""
     splitting = [check for check in plan.checks if check.splits]
     return Results(
-        spare=plan.spare,
-        spare_claims=plan.spare.issuperset(splitting),
+        skip_when_abstained=plan.spare,
+        skip_splitting_abstained=plan.spare.issuperset(splitting),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a judge is, and which models judges over small models use."""
+"""The base class of judges, and the default models of judges with a small model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trueground.judges.people import FitFigures
 
 
-# The model of each kind of judge over a small model where none is named.
+# The default model of each kind of judge with a small model.
 MODELS = {
     "bi-encoder": "sentence-transformers/all-MiniLM-L6-v2",
     "cross-encoder": "cross-encoder/ms-marco-MiniLM-L-12-v2",
@@ -28,15 +28,15 @@ MODELS = {
     "hhem": "vectara/hallucination_evaluation_model",
     "stack": "sentence-transformers/all-MiniLM-L6-v2",
 }
-# Models that load here and may not be used commercially, by their model cards.
+# Supported models whose license excludes commercial use, according to their model cards.
 _NON_COMMERCIAL = {"google/t5_11b_trueteacher_and_anli": "cc-by-nc-4.0"}
 _LICENSE = re.compile(r"^license:\s*(\S*\bnc\b\S*)", re.MULTILINE)
 
 
 class SupportsJudge(Protocol):
-    """The least that an object needs to be used as a judge.
+    """The members that an object needs to be used as a judge.
 
-    See `Judge` for what each member means, and for what a judge may have besides.
+    See `Judge` for the meaning of each member, and for the optional ones.
     """
 
     @property
@@ -51,7 +51,7 @@ class SupportsJudge(Protocol):
 
     @property
     def signature(self) -> str:
-        """Everything that fixes its verdicts."""
+        """Everything that its verdicts depend on."""
         ...
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
@@ -60,16 +60,23 @@ class SupportsJudge(Protocol):
 
 
 class Judge(Component[JudgeRequest, Verdict]):
-    """Decides whether any of the given texts supports a claim.
+    """Base class of judges, which decide whether any of several texts supports a claim.
 
-    A subclass has `name`, `threshold`, `signature` and `judge`. Its `threshold` is the value above
-    which (strictly) its own score means "supported". Its `signature` names the judge and the
-    version of its rules or weights, with every option that can change a verdict.
+    A subclass has `name`, `threshold`, `signature` and `judge`. A score above `threshold` means
+    "supported". The `signature` names the judge, the version of its rules or weights, and every
+    option that can change a verdict.
 
     Attributes:
         scores: Whether verdicts may have a score or a probability.
         basis: The part of the signature that scores depend on: all but threshold and calibration.
         fitted: How well the judge does on the labels that it was fitted to.
+
+    Example:
+        >>> class VerbatimJudge(Judge):
+        ...     name, signature, threshold = "verbatim", "verbatim-1", 0.5
+        ...
+        ...     def judge(self, requests):
+        ...         return [Verdict(any(r.claim in t for t in r.texts)) for r in requests]
     """
 
     kind = "judge"
@@ -92,7 +99,7 @@ class Judge(Component[JudgeRequest, Verdict]):
 
         @property
         def fitted(self) -> FitFigures | None:
-            """How well it does on labels. None if it was fitted to none."""
+            """How well it does on labels. None if it wasn't fitted to labels."""
 
     else:
         fitted = None
@@ -115,36 +122,42 @@ class Judge(Component[JudgeRequest, Verdict]):
         return Verdict(status=Status.ERROR, reasons=(reason,))
 
     def check(self, requests: Sequence[JudgeRequest], answers: object) -> Sequence[Verdict]:
-        """Return the verdicts if they are valid, and none contradicts itself."""
+        """Return the verdicts if each is valid and consistent with itself."""
         verdicts = super().check(requests, answers)
         for request, verdict in zip(requests, verdicts, strict=True):
             _check_verdict(self.label, request, verdict)
         return verdicts
 
 
-def _check_verdict(who: str, request: JudgeRequest, verdict: Verdict) -> None:
-    """ProtocolError for a verdict whose fields do not go together."""
+def _check_verdict(judge: str, request: JudgeRequest, verdict: Verdict) -> None:
+    """Raise ProtocolError if the fields of a verdict contradict each other."""
     if verdict.text is not None and not 0 <= verdict.text < len(request.texts):
-        raise ProtocolError(f"{who} names text {verdict.text} of {len(request.texts)}")
+        raise ProtocolError(
+            f"{judge} returned text={verdict.text}, but the request has {len(request.texts)} "
+            "texts; expected an index from 0"
+        )
     if (verdict.supported is None) is (verdict.status is Status.SCORED):
         raise ProtocolError(
-            f"{who} returned supported={verdict.supported} with the status {verdict.status}; "
+            f"{judge} returned supported={verdict.supported} with the status {verdict.status}; "
             "expected True or False with the status scored, and None with any other"
         )
     if verdict.probability is not None and not 0 <= verdict.probability <= 1:
         raise ProtocolError(
-            f"{who} returned the probability {verdict.probability}; expected 0 to 1, or None"
+            f"{judge} returned the probability {verdict.probability}; expected 0 to 1, or None"
         )
 
 
 def lazy_factory(module: str, function: str, doc: str = "") -> Callable[..., Any]:
-    """The factory of that name in a module of this room, imported when a part is made.
+    """Return a factory that imports a module of this package when it is first called.
 
-    `doc` is its line in `trueground list`.
+    Args:
+        module: Name of the module in `trueground.judges`.
+        function: Name of the factory in the module.
+        doc: Its line in `trueground list`.
     """
 
-    def factory(given: ComponentSpec) -> Any:
-        return getattr(import_module(f"trueground.judges.{module}"), function)(given)
+    def factory(spec: ComponentSpec) -> Any:
+        return getattr(import_module(f"trueground.judges.{module}"), function)(spec)
 
     factory.__doc__ = doc
     return factory
@@ -152,15 +165,15 @@ def lazy_factory(module: str, function: str, doc: str = "") -> Callable[..., Any
 
 @cache
 def warn_of_license(model: str) -> None:
-    """Say on standard error, once, that a model may not be used commercially.
+    """Log a warning, once per model, if its license excludes commercial use.
 
-    Known by its name, or by the model card in its folder.
+    The license is known for some models, else it is read from the model card in their folder.
     """
     terms = _NON_COMMERCIAL.get(model)
     card = Path(model).expanduser() / "README.md"
     if terms is None and card.is_file():
-        found = _LICENSE.search(card.read_text("utf-8", "replace")[:4096])
-        terms = found and found[1]
+        match = _LICENSE.search(card.read_text("utf-8", "replace")[:4096])
+        terms = match[1] if match else None
     if terms:
         import logging
 

@@ -1,6 +1,7 @@
-"""A judge's threshold and probabilities from human labels, as `judge calibrate` writes them.
+"""Thresholds and probabilities of judges from human labels, as `judge calibrate` writes them.
 
-A judge takes them as its own, or stands behind a CalibratedJudge that decides its verdicts anew.
+Some judges read them directly. The others are wrapped by a CalibratedJudge, which decides their
+verdicts again.
 """
 
 from __future__ import annotations
@@ -28,27 +29,32 @@ from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage
 
 
 class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
-    """What a judge reads of the file that `judge calibrate` writes, of one of FORMATS.
+    """The part of a calibration file that a judge reads, in one of FORMATS.
 
-    With the method "platt" probability = 1 / (1 + exp(-(slope · score + intercept))), with
-    "isotonic" it is read from straight lines between `knots` (score, probability), and level beyond
-    them. A score above `threshold` means supported. `of` is "score", or "verdict" for a judge that
-    gives no scores: then True counts as 1 and False as 0, and verdicts stay as they are.
+    With the method "platt", the probability is 1 / (1 + exp(-(slope * score + intercept))). With
+    "isotonic", it is interpolated linearly between `knots` (score, probability), and constant
+    beyond them.
 
-    `signature` is the `basis` of the judge that gave the scores; `digest` names the file. `fitted`
-    says how well it does on labels.
+    Attributes:
+        judge: Name of the judge.
+        signature: The `basis` of the judge that was calibrated.
+        threshold: Scores above it mean "supported".
+        of: "score", or "verdict" for a judge without scores. Then True counts as 1 and False as
+            0, and verdicts stay as they are.
+        digest: Hash of the file.
+        fitted: How well the judge does on labels.
     """
 
     judge: str
-    # What every version begins with; version 1 is read too, and has Platt's curve only.
+    # All format names begin with it. Version 1 has only the method "platt".
     FAMILY: ClassVar[str] = "trueground-calibration-"
     FORMAT: ClassVar[str] = f"{FAMILY}2"
     FORMATS: ClassVar[tuple[str, str]] = (f"{FAMILY}1", FORMAT)
-    PAGE_MARK: ClassVar[str] = "trueground-calibration-1"  # of its page; another file has none
+    PAGE_MARK: ClassVar[str] = "trueground-calibration-1"  # identifies its report page
     METHODS: ClassVar[tuple[str, str]] = ("platt", "isotonic")
     USELESS: ClassVar[str] = (
-        "On the records that it was made from, what is supported scores no higher than what is "
-        "not: this judge is of no use there, or the labels are turned round"
+        "On its labeled records, supported claims don't score higher than unsupported ones. "
+        "Either this judge is useless for them, or the labels are inverted"
     )
     signature: str
     threshold: float
@@ -63,24 +69,26 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
 
     @classmethod
     def find_outputs(cls, path: Path, overwrite: bool = False) -> tuple[Path | None, Path | None]:
-        """The page and the file to write for a path; only those of a calibration are replaced.
+        """Return the page and the file to write for a path.
 
-        UsageError: a file of another kind. OutputError where it may not be written.
+        Raises:
+            UsageError: The path has another file type.
+            OutputError: It can't be written, or would replace anything but a calibration.
         """
         output = OutputPath(path)
         return output.find_files(cls.PAGE_MARK, overwrite=overwrite, numbers=cls.FAMILY)
 
     @classmethod
     def check_free(cls, path: Path, overwrite: bool = False) -> None:
-        """Check that a calibration may be written there, see `find_outputs`."""
+        """Check that a calibration can be written to a path, see `find_outputs`."""
         cls.find_outputs(path, overwrite)
 
     def fitted_at(self, threshold: float) -> FitFigures | None:
-        """The same for another threshold: only ranking does not depend on it."""
-        return with_threshold(self.fitted, threshold == self.threshold)
+        """Return the figures that are valid for a threshold: ranking doesn't depend on it."""
+        return keep_valid_figures(self.fitted, threshold == self.threshold)
 
     def probability(self, score: float) -> float:
-        """The probability that a claim of this score is supported."""
+        """Return the probability that a claim with this score is supported."""
         return float(self._curve.probabilities(np.array([score]))[0])
 
     @cached_property
@@ -91,161 +99,194 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
 
 
 def read_calibration(path: str, judge: str, basis: str) -> CalibrationFile:
-    """The calibration in a file. InputError: it cannot be read, or is of another judge."""
+    """Return the calibration in a file. Raises InputError if it isn't for this judge."""
     calibration = open_calibration(path, judge)
-    place, again = f"calibration file {path}", _again(judge)
+    location, hint = f"calibration file {path}", _hint(judge)
     if calibration.judge != judge:
         raise InputError(
-            f"{place}: it is of the judge {calibration.judge!r}, not {judge!r}; {again}"
+            f"{location}: it is for the judge {calibration.judge!r}, not {judge!r}; {hint}"
         )
     if calibration.signature != basis:
         raise InputError(
-            f"{place}: it was made with {calibration.signature!r}, and this judge is {basis!r}; "
-            f"the scores of one say nothing of the other; {again}"
+            f"{location}: it was made with {calibration.signature!r}, but this judge is {basis!r}; "
+            f"their scores can't be compared; {hint}"
         )
     return calibration
 
 
 def open_calibration(path: str, judge: str = "NAME") -> CalibrationFile:
-    """The calibration in a file, of whichever judge. InputError where it cannot be used.
+    """Return the calibration in a file, for any judge. Raises InputError if it is invalid.
 
-    `judge` is the one that errors tell to calibrate.
+    `judge` is the judge that error messages recommend to calibrate.
     """
-    place, again = f"calibration file {path}", _again(judge)
-    fields = read_fitted(path, place, again)
+    location, hint = f"calibration file {path}", _hint(judge)
+    fields = read_fitted(path, location, hint)
     if fields.get("format") not in CalibrationFile.FORMATS:
         expected = " or ".join(map(repr, CalibrationFile.FORMATS))
         if str(fields.get("format")).startswith("trueground-stack-"):
-            again = f"what judge fit wrote is a judge: --judge {path}"
-        raise InputError(f"{place}: format {fields.get('format')!r}; expected {expected}; {again}")
+            hint = f"a file of judge fit is a judge: use --judge {path}"
+        actual = fields.get("format")
+        raise InputError(f"{location}: format {actual!r}; expected {expected}; {hint}")
     try:
-        told = fields | {"fitted": FitFigures.of(fields)}
-        calibration = msgspec.convert(told, CalibrationFile)
+        values = fields | {"fitted": FitFigures.of(fields)}
+        calibration = msgspec.convert(values, CalibrationFile)
     except msgspec.ValidationError as error:
-        raise InputError(f"{place}: {error}; {again}") from error
-    _check_numbers(calibration, place, again)
+        raise InputError(f"{location}: {error}; {hint}") from error
+    _check_numbers(calibration, location, hint)
     return calibration
 
 
-def read_fitted(path: str | Path, place: str, again: str) -> dict[str, Any]:
-    """The fields of a file that was fitted to labels, and its `digest`.
+def read_fitted(path: str | Path, location: str, hint: str) -> dict[str, Any]:
+    """Return the fields of a file that was fitted to labels, and its `digest`.
 
-    InputError: it cannot be read. It begins with `place` and ends with `again`.
+    Args:
+        path: The file.
+        location: Beginning of error messages, such as "calibration file FILE".
+        hint: End of error messages: how to make such a file.
+
+    Raises:
+        InputError: The file can't be read.
     """
     try:
         text = Path(path).expanduser().read_bytes()
         fields = msgspec.json.decode(text, type=dict[str, Any])
     except OSError as error:
-        raise InputError(f"{place}: {error.strerror or error}; {again}") from error
+        raise InputError(f"{location}: {error.strerror or error}; {hint}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{place}: it cannot be read as JSON ({error}); {again}") from error
+        raise InputError(f"{location}: it isn't valid JSON ({error}); {hint}") from error
     return fields | {"digest": hashlib.sha256(text).hexdigest()[:16]}
 
 
-def _again(judge: str) -> str:
+def _hint(judge: str) -> str:
     return f"make one with: trueground judge calibrate FILE --judge {judge}"
 
 
-def _check_numbers(calibration: CalibrationFile, place: str, again: str) -> None:
-    """InputError for numbers that are none, and for a curve that does not rise."""
+def _check_numbers(calibration: CalibrationFile, location: str, hint: str) -> None:
+    """Raise InputError if a number isn't finite, or the curve doesn't rise."""
     if calibration.method == "isotonic":
         knots = calibration.knots or []
         numbers = [calibration.threshold, *(number for knot in knots for number in knot)]
-        known = all(map(math.isfinite, numbers)) and all(0 <= p <= 1 for _, p in knots)
-        if not knots or not known or any(a[0] >= b[0] or a[1] > b[1] for a, b in pairwise(knots)):
+        valid = all(map(math.isfinite, numbers)) and all(0 <= p <= 1 for _, p in knots)
+        falls = any(a[0] >= b[0] or a[1] > b[1] for a, b in pairwise(knots))
+        if not knots or not valid or falls:
             raise InputError(
-                f"{place}: the knots are not scores and probabilities that rise; {again}"
+                f"{location}: the scores and probabilities of the knots don't rise; {hint}"
             )
         if knots[0][1] == knots[-1][1]:
             raise InputError(
-                f"{place}: the curve is level at {knots[0][1]:g}; {CalibrationFile.USELESS}"
+                f"{location}: the curve is constant at {knots[0][1]:g}. {CalibrationFile.USELESS}"
             )
         return
-    found = (calibration.threshold, calibration.slope, calibration.intercept)
-    if any(number is None or not math.isfinite(number) for number in found):
-        raise InputError(f"{place}: threshold, slope and intercept are {found}; {again}")
+    values = (calibration.threshold, calibration.slope, calibration.intercept)
+    if any(number is None or not math.isfinite(number) for number in values):
+        raise InputError(
+            f"{location}: threshold, slope and intercept are {values}; expected finite "
+            f"numbers; {hint}"
+        )
     if calibration.slope is not None and calibration.slope <= 0:
         raise InputError(
-            f"{place}: slope {calibration.slope:g}; expected more than 0. {CalibrationFile.USELESS}"
+            f"{location}: slope {calibration.slope:g}; expected more than 0. "
+            f"{CalibrationFile.USELESS}"
         )
 
 
-def with_threshold(fitted: FitFigures | None, own: bool) -> FitFigures | None:
-    """The figures of a fit; where the threshold is not its own, those that do not depend on it."""
-    if own or fitted is None:
+def keep_valid_figures(fitted: FitFigures | None, same_threshold: bool) -> FitFigures | None:
+    """Return the figures of a fit that are valid for a threshold.
+
+    `same_threshold` is False if the threshold isn't the fitted one. Then only figures that don't
+    depend on it are kept.
+    """
+    if same_threshold or fitted is None:
         return fitted
     return msgspec.structs.replace(fitted, balanced_accuracy=None) if fitted.auroc else None
 
 
-def sign(basis: str, threshold: float, calibration: CalibrationFile | None) -> str:
-    """The signature of a judge with this basis, threshold and calibration."""
+def sign_judge(basis: str, threshold: float, calibration: CalibrationFile | None) -> str:
+    """Return the signature of a judge with this basis, threshold and calibration."""
     digest = "" if calibration is None else f"|calibration:{calibration.digest}"
     return f"{basis}|threshold:{threshold}{digest}"
 
 
-def threshold_of(
-    given: ComponentSpec, basis: str, default: float, probable: bool
+def read_threshold(
+    spec: ComponentSpec, basis: str, default: float, probable: bool
 ) -> tuple[float, CalibrationFile | None]:
-    """(threshold, calibration) of a judge: threshold=, else the calibration's, else the default.
+    """Return threshold and calibration of a judge.
 
-    `probable` where scores are probabilities. UsageError for a threshold that is no number, or that
-    all or none of the probabilities are above; InputError for a file that cannot be used.
+    The threshold is the option, else that of the calibration, else the default.
+
+    Args:
+        spec: The judge with its options.
+        basis: Its basis, see `Judge`.
+        default: Threshold without option and calibration.
+        probable: Whether scores are probabilities.
+
+    Raises:
+        UsageError: The threshold isn't a number, or isn't a valid threshold of probabilities.
+        InputError: The calibration file can't be used.
     """
     calibration = None
-    if "calibration" in given.options:
-        calibration = read_calibration(given.options["calibration"], given.name, basis)
-    threshold = given.number("threshold", calibration.threshold if calibration else default)
-    if threshold is None:  # it has a default
-        raise UsageError(f"the judge {given.name} has no threshold")
-    if "threshold" in given.options and probable and not 0 <= threshold < 1:
-        raise given.refused("threshold", "a probability: 0 or more, and less than 1")
+    if "calibration" in spec.options:
+        calibration = read_calibration(spec.options["calibration"], spec.name, basis)
+    threshold = spec.number("threshold", calibration.threshold if calibration else default)
+    if threshold is None:  # Never with a default. This is for type checkers.
+        raise UsageError(f"the judge {spec.name} has no threshold")
+    if "threshold" in spec.options and probable and not 0 <= threshold < 1:
+        raise spec.refused("threshold", "a probability, 0 or more and less than 1")
     return threshold, calibration
 
 
-def rethresholded(inner: Judge, given: ComponentSpec) -> CalibratedJudge:
-    """The judge with `threshold=` of its probability, or `calibration=`, from what was given.
+def with_threshold_option(inner: Judge, spec: ComponentSpec) -> CalibratedJudge:
+    """Return a judge of probabilities with the options `threshold=` and `calibration=`.
 
-    UsageError for a threshold that cannot be meant, InputError for a file that cannot be used.
+    Raises:
+        UsageError: The threshold is invalid.
+        InputError: The calibration file can't be used.
     """
-    return CalibratedJudge(inner, *threshold_of(given, inner.basis, inner.threshold, True))
+    return CalibratedJudge(inner, *read_threshold(spec, inner.basis, inner.threshold, True))
 
 
 def calibrated(judge: SupportsJudge, path: str, *, keep_threshold: bool = False) -> CalibratedJudge:
-    """The judge with the calibration in a file, and its threshold unless the judge's own is kept.
+    """Return a judge with the calibration in a file.
 
-    InputError: it cannot be read, is of another judge, or of scores where the judge has verdicts
-    only.
+    Args:
+        judge: The judge.
+        path: The calibration file.
+        keep_threshold: Whether the judge keeps its threshold instead of the one in the file.
+
+    Raises:
+        InputError: The file can't be read or is for another judge, or it is for scores and the
+            judge returns only verdicts.
     """
     inner = Judge.adapt(judge)
     calibration = read_calibration(path, inner.name, inner.basis)
     if calibration.of == "score" and not inner.scores:
         raise InputError(
-            f"calibration file {path}: it is of scores, and the judge {inner.name!r} gives "
-            f"verdicts without; {_again(inner.name)}"
+            f"calibration file {path}: it is for scores, but the judge {inner.name!r} returns only "
+            f"verdicts; {_hint(inner.name)}"
         )
     threshold = inner.threshold if keep_threshold else calibration.threshold
     return CalibratedJudge(inner, threshold, calibration)
 
 
-def with_option(text: str, path: str) -> str:
-    """The judge `NAME:MODEL(option=value)` with the option `calibration=path` beside the others.
+def add_calibration_option(text: str, path: str) -> str:
+    """Return the judge `NAME:MODEL(option=value)` with the option `calibration=path` added.
 
-    UsageError: it has one, or cannot be read.
+    Raises UsageError if it has one already, or can't be parsed.
     """
-    given = ComponentSpec.parse("judge", text)
-    if "calibration" in given.options:
+    spec = ComponentSpec.parse("judge", text)
+    if "calibration" in spec.options:
         raise UsageError(
-            f"the judge {given.name} has calibration={given.options['calibration']!r}; "
+            f"the judge {spec.name} has calibration={spec.options['calibration']!r}; "
             "leave that or --judge-calibration out"
         )
-    return replace(given, options={**given.options, "calibration": path}).written
+    return replace(spec, options={**spec.options, "calibration": path}).written
 
 
 class CalibratedJudge(Judge):
-    """A judge with another threshold, or calibrated probabilities; the rest is the inner judge's.
+    """A wrapper that gives a judge another threshold, or calibrated probabilities.
 
-    The score is the inner judge's own score, or its probability where it gives no other. A
-    calibration of verdicts leaves verdicts as they are, and gives them probabilities.
+    The score is the score of the inner judge, else its probability. A calibration of verdicts
+    keeps verdicts as they are and adds probabilities.
     """
 
     name: str
@@ -260,7 +301,7 @@ class CalibratedJudge(Judge):
         self.name = inner.name
         self.basis = inner.basis
         self.threshold = threshold
-        self.signature = sign(self.basis, threshold, calibration)
+        self.signature = sign_judge(self.basis, threshold, calibration)
         by_verdict = calibration is not None and calibration.of == "verdict"
         self.scores = not by_verdict and inner.scores
         self.in_one_process = inner.in_one_process
@@ -268,7 +309,7 @@ class CalibratedJudge(Judge):
         self.fitted = (
             calibration.fitted_at(threshold)
             if calibration is not None
-            else with_threshold(inner.fitted, threshold == inner.threshold)
+            else keep_valid_figures(inner.fitted, threshold == inner.threshold)
         )
         self._calibration = calibration
         self._inner = inner
@@ -302,7 +343,7 @@ class CalibratedJudge(Judge):
         return self._inner.again()
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
-        """Return the inner judge's verdicts, decided anew."""
+        """Return the verdicts of the inner judge, decided again."""
         verdicts = self._inner.judge(requests)
         return [self._decide(r, v) for r, v in zip(requests, verdicts, strict=True)]
 
@@ -310,28 +351,27 @@ class CalibratedJudge(Judge):
         if verdict.status is not Status.SCORED:
             return verdict
         calibration = self._calibration
-        read = bool(request.claim.strip()) and any(text.strip() for text in request.texts)
+        has_content = bool(request.claim.strip()) and any(text.strip() for text in request.texts)
         if calibration is not None and calibration.of == "verdict":
-            known = calibration.probability(float(bool(verdict.supported)))
-            return msgspec.structs.replace(verdict, probability=known if read else 0.0)
+            probability = calibration.probability(float(bool(verdict.supported)))
+            return msgspec.structs.replace(verdict, probability=probability if has_content else 0.0)
         score = verdict.probability if verdict.score is None else verdict.score
-        if score is None or not read:
-            return verdict  # there is nothing to decide by
+        if score is None or not has_content:
+            return verdict  # There is no number to decide by.
         supported = score > self.threshold
-        probability = calibration.probability(score) if calibration else verdict.probability
         reasons, kind = verdict.reasons, verdict.kind
         if supported != verdict.supported:
             side = "above" if supported else "not above"
             number = "probability" if verdict.score is None else "score"
             reason = f"{number} {score:.2f}, {side} {self.threshold:g}"
             reasons = (", though ".join((reason, *reasons[:1])),)
-            # A model's own score is all that it tells.
-            known = verdict.score is None and not supported
-            kind = ReasonKind.BELOW_THRESHOLD if known else None
+            # Verdicts with a score of the model have no kind of reason.
+            below_threshold = verdict.score is None and not supported
+            kind = ReasonKind.BELOW_THRESHOLD if below_threshold else None
         return msgspec.structs.replace(
             verdict,
             supported=supported,
-            probability=probability,
+            probability=calibration.probability(score) if calibration else verdict.probability,
             score=score,
             reasons=reasons,
             kind=kind,

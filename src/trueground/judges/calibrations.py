@@ -1,4 +1,4 @@
-"""Calibration files of several judges: which of the judges each is of."""
+"""The assignment of calibration files to the judges of a run."""
 
 from __future__ import annotations
 
@@ -8,63 +8,68 @@ from contextlib import closing
 from trueground.components import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
-from trueground.judges.calibrated import calibrated, open_calibration, with_option
+from trueground.judges.calibrated import add_calibration_option, calibrated, open_calibration
 from trueground.judges.registry import get_judge
 
 
 def with_calibration(
     judges: Sequence[str | Judge], paths: Sequence[str], *, cache: bool = True
 ) -> list[str | Judge]:
-    """The same judges, in order, each with the calibration that is of it.
+    """Return the judges in order, each with its calibration if one of the files has one.
 
-    A judge that is named stays a name, with `calibration=FILE` among its options. Of several with
-    the name that a file tells, those whose signature it tells are meant. UsageError: such a judge
-    has a calibration already, or two files are of it. InputError: a file that cannot be used, or is
-    of none of them.
+    Args:
+        judges: Names or objects. A name stays a name and gets the option `calibration=FILE`.
+        paths: Calibration files. If several judges have the name in a file, its signature decides.
+        cache: False if cached results must not be used.
+
+    Raises:
+        UsageError: A judge has a calibration already, or two files are for the same judge.
+        InputError: A file can't be used, or none of the judges matches it.
     """
     chosen: dict[int, str] = {}
     for path in paths:
         for number in _find_judges(judges, path, cache):
             if number in chosen:
                 raise UsageError(
-                    f"--judge-calibration {chosen[number]} and {path} are both of the judge "
+                    f"--judge-calibration {chosen[number]} and {path} are both for the judge "
                     f"{_judge_name(judges[number])}; leave one out"
                 )
             chosen[number] = path
-    return [
-        judge
-        if n not in chosen
-        else with_option(judge, chosen[n])
-        if isinstance(judge, str)
-        else calibrated(judge, chosen[n])
-        for n, judge in enumerate(judges)
-    ]
+    combined = list(judges)
+    for number, path in chosen.items():
+        judge = judges[number]
+        if isinstance(judge, str):
+            combined[number] = add_calibration_option(judge, path)
+        else:
+            combined[number] = calibrated(judge, path)
+    return combined
 
 
 def _find_judges(judges: Sequence[str | Judge], path: str, cache: bool) -> list[int]:
-    """The judges that a file is of: of several with one name, those whose scores depend on what the
-    file tells. InputError where none does.
+    """Return the numbers of the judges that a file is for. Raises InputError without any.
+
+    If several have the name in the file, its signature decides.
     """
     file = open_calibration(path)
-    alike = [number for number, judge in enumerate(judges) if _judge_name(judge) == file.judge]
-    if not alike:
-        others = ", ".join(_judge_name(judge) for judge in judges)
+    with_name = [number for number, judge in enumerate(judges) if _judge_name(judge) == file.judge]
+    if not with_name:
+        names = ", ".join(_judge_name(judge) for judge in judges)
         raise InputError(
-            f"calibration file {path}: it is of the judge {file.judge!r}, and the judges here are "
-            f"{others}; add --judge {file.judge}, or make one with: trueground judge calibrate "
+            f"calibration file {path}: it is for the judge {file.judge!r}, but the judges here are "
+            f"{names}; add --judge {file.judge}, or make one with: trueground judge calibrate "
             "FILE --judge NAME"
         )
-    if len(alike) == 1:
-        return alike
-    bases = {number: _basis(judges[number], cache) for number in alike}
-    same = [number for number, basis in bases.items() if basis == file.signature]
-    if not same:
+    if len(with_name) == 1:
+        return with_name
+    bases = {number: _basis(judges[number], cache) for number in with_name}
+    matching = [number for number, basis in bases.items() if basis == file.signature]
+    if not matching:
         raise InputError(
-            f"calibration file {path}: it was made with {file.signature!r}, and the judges "
+            f"calibration file {path}: it was made with {file.signature!r}, but the judges "
             f"{file.judge} here are {', '.join(map(repr, bases.values()))}; make one with: "
             f"trueground judge calibrate FILE --judge {file.judge}"
         )
-    return same
+    return matching
 
 
 def _judge_name(judge: str | Judge) -> str:

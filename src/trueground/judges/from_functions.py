@@ -1,4 +1,4 @@
-"""Judges that are functions of one claim: `@tg.judge def mine(claim, texts)`."""
+"""Judges that are functions of one claim: `@tg.judge def verbatim(claim, texts)`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from trueground.components import ComponentSpec, UserFunction
 from trueground.errors import ProtocolError, UsageError
 from trueground.judges.base import Judge
-from trueground.judges.calibrated import rethresholded, sign
+from trueground.judges.calibrated import sign_judge, with_threshold_option
 from trueground.net import raised
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
@@ -26,7 +26,7 @@ EXPECTED = "True, False, or a probability from 0 to 1 that the texts support the
 class FunctionJudge(Judge, Generic[P, R]):
     """A judge that calls a user's function once for each claim.
 
-    Call it like the function itself: `mine("It is tall.", ["The tower is tall."])`.
+    You can call it like the function: `verbatim("It is tall.", ["The tower is tall."])`.
 
     Attributes:
         name: The name under which it is registered.
@@ -64,8 +64,8 @@ class FunctionJudge(Judge, Generic[P, R]):
         self.name = user.name
         self.threshold = float(threshold)
         self.basis = f"{user.name}-{user.version}"
-        self.signature = sign(self.basis, self.threshold, None)
-        # An async function waits for something else: more processes would only ask it more at once.
+        self.signature = sign_judge(self.basis, self.threshold, None)
+        # An async function mostly waits, so more processes don't make it faster.
         self.in_one_process = user.is_async
         self.__name__ = user.function.__name__
         self.__qualname__ = user.function.__qualname__
@@ -90,7 +90,7 @@ class FunctionJudge(Judge, Generic[P, R]):
             ProtocolError: The function returned neither a bool nor a number from 0 to 1.
         """
         readable = [request for request in requests if _has_text(request)]
-        results = iter(self.function.call_each([self._arguments(one) for one in readable]))
+        results = iter(self.function.call_each([self._arguments(request) for request in readable]))
         verdicts = []
         for request in requests:
             if _has_text(request):
@@ -112,7 +112,7 @@ class FunctionJudge(Judge, Generic[P, R]):
         return arguments
 
     def _read_verdict(self, result: object) -> Verdict:
-        """The verdict of a call. Raises ProtocolError if the function may not return that."""
+        """Return the verdict of a call. Raises ProtocolError if its return value is invalid."""
         error = self.function.error_of(result)
         if error is not None:
             reason = f"{self.function.label} failed: {raised(error)}"
@@ -137,18 +137,18 @@ class FunctionJudge(Judge, Generic[P, R]):
 
 
 def is_judge_function(component: object) -> bool:
-    """Whether this is a function of a claim, not a class or function that makes a judge."""
+    """Return whether this is a function of a claim, not a factory of judges."""
     if not isinstance(component, FunctionType):
         return False
     return not inspect.signature(component).parameters.keys().isdisjoint(PARAMETERS)
 
 
 def judge_factory(judge: FunctionJudge[P, R]) -> Callable[[ComponentSpec], Judge]:
-    """Return what makes the judge of `NAME` or `NAME(threshold=X)`."""
+    """Return the factory of the judges `NAME` and `NAME(threshold=X)`."""
 
-    def make(given: ComponentSpec) -> Judge:
-        given.check(("threshold",), model=False)
-        return rethresholded(judge, given) if given.options else judge
+    def make(spec: ComponentSpec) -> Judge:
+        spec.check(("threshold",), model=False)
+        return with_threshold_option(judge, spec) if spec.options else judge
 
     make.__doc__ = judge.function.summary
     return make

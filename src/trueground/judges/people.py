@@ -1,8 +1,9 @@
-"""How far verdicts agree with people: on labeled sets, and on labels that a judge was fitted to.
+"""How well verdicts agree with human labels.
 
-The counts of the labeled sets ship in lexical/data/verdicts.json; `training/trust/verdicts.py`
-makes them. They hold for one signature: other judges, other ways to split answers into claims, were
-not measured so.
+Two sources: labeled sets on which verdicts were measured, and the labels that a judge was fitted
+to. The counts of the labeled sets are in lexical/data/verdicts.json, which
+`training/trust/verdicts.py` writes. They apply to one signature only, because other judges and
+decomposers weren't measured in this way.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ from typing import Any
 import msgspec
 
 FILE = Path(__file__).parent / "lexical" / "data" / "verdicts.json"
-# Whose answers answer a question; those of the others are claims, summaries and turns of a talk.
+# Sets whose answers answer a question. The others have claims, summaries and dialog turns.
 _WITH_QUESTION = {"lfqa_verif", "begin_v2", "faithdial_audit", "ab_gensearch", "ab_expertqa"}
 
 
 class VerdictCount(msgspec.Struct, frozen=True, array_like=True):
-    """Answers with a verdict, and how many of them people called unsupported."""
+    """The number of answers with a verdict, and how many people labeled unsupported."""
 
     n: int
     unsupported: int
 
     @property
     def share(self) -> float | None:
-        """The share that people called unsupported; None of no answers."""
+        """The share that people labeled unsupported. None if there are no answers."""
         return self.unsupported / self.n if self.n else None
 
 
 class SetCounts(msgspec.Struct, frozen=True):
     """One labeled set; `unit` is what people labeled: response, sentence or claim. `verdicts` has
-    the counts of grounded, partly and not.
+    the counts of grounded, partly_grounded and not_grounded.
     """
 
     name: str
@@ -43,12 +44,12 @@ class SetCounts(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> VerdictCount:
-        """All answers with one of these verdicts: `share` is the prevalence of the unsupported."""
+        """The counts of all verdicts. `share` is the prevalence of unsupported answers."""
         return _sum(self.verdicts.values())
 
 
 class LabeledVerdicts(msgspec.Struct, frozen=True):
-    """What was measured for the verdicts of this signature, set by set."""
+    """Agreement of the verdicts of one signature with people, for each labeled set."""
 
     signature: str
     sets: list[SetCounts]
@@ -56,45 +57,56 @@ class LabeledVerdicts(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, signature: str) -> LabeledVerdicts | None:
-        """Return what was measured for verdicts with this signature.
+        """Return the measured agreement for a signature, None if it wasn't measured.
 
-        summary.json has it under `verdicts`. None: it was not measured for this judge.
+        The signature is the one in summary.json under `verdicts`.
         """
-        found = _measured()
-        return found if found.signature == signature else None
+        measured = _read_measured()
+        return measured if measured.signature == signature else None
 
     def like(self, questions: int | None, n: int) -> LabeledVerdicts:
-        """Only the sets that are most like a run of `n` answers, `questions` of which answer one:
-        those with questions where more than half do, else those without. All, where nobody knows.
+        """Return the same with only the sets that are most like a run.
+
+        Args:
+            questions: How many answers of the run have a question. None if it isn't known, then
+                all sets are kept. If more than half have one, sets with questions are kept, else
+                sets without.
+            n: How many answers the run has.
         """
         if questions is None:
             return self
-        has = 2 * questions > n
-        own = [one for one in self.sets if (one.name in _WITH_QUESTION) is has]
-        kind = f"labeled sets {'with' if has else 'without'} questions, as here"
-        return LabeledVerdicts(self.signature, own, kind) if own else self
+        with_question = 2 * questions > n
+        alike = [
+            labeled for labeled in self.sets if (labeled.name in _WITH_QUESTION) is with_question
+        ]
+        kind = f"labeled sets {'with' if with_question else 'without'} questions, as here"
+        return LabeledVerdicts(self.signature, alike, kind) if alike else self
 
     def pooled(self, verdict: str) -> VerdictCount:
-        """The answers of all sets with this verdict: large sets weigh more."""
-        return _sum(one.verdicts[verdict] for one in self.sets)
+        """Return the counts of a verdict over all sets. Large sets weigh more."""
+        return _sum(labeled.verdicts[verdict] for labeled in self.sets)
 
     def mean(self, verdict: str) -> float | None:
-        """The mean over sets of the share that people called unsupported: every set weighs alike.
+        """Return the unsupported share of a verdict as a mean over sets with equal weights.
 
-        Sets without an answer of this verdict are left out; None where all are.
+        Sets without an answer of this verdict are left out. None if no set has one.
         """
         shares = [one.verdicts[verdict].share for one in self.sets]
-        known = [share for share in shares if share is not None]
-        return math.fsum(known) / len(known) if known else None
+        measured = [share for share in shares if share is not None]
+        return math.fsum(measured) / len(measured) if measured else None
 
     @property
     def total(self) -> VerdictCount:
-        """All answers of all sets."""
-        return _sum(one.total for one in self.sets)
+        """The counts of all answers of all sets."""
+        return _sum(labeled.total for labeled in self.sets)
 
     def sentence(self) -> str:
-        """How often answers of each verdict were unsupported to people, pooled over the sets."""
-        words = {"not": "not grounded", "partly": "partly", "grounded": "grounded"}
+        """Return a sentence: how often people labeled answers of each verdict unsupported."""
+        words = {
+            "not_grounded": "not grounded",
+            "partly_grounded": "partly grounded",
+            "grounded": "grounded",
+        }
         shares = [(word, self.pooled(name).share) for name, word in words.items()]
         (first, most), *rest = [(word, share) for word, share in shares if share is not None]
         others = "".join(f", called {word} {_of_100(share)} times" for word, share in rest)
@@ -111,18 +123,20 @@ def _of_100(share: float) -> str:
 
 
 def _sum(counts: Iterable[VerdictCount]) -> VerdictCount:
-    """All these together."""
-    every = list(counts)
-    return VerdictCount(sum(c.n for c in every), sum(c.unsupported for c in every))
+    n = unsupported = 0
+    for count in counts:
+        n += count.n
+        unsupported += count.unsupported
+    return VerdictCount(n, unsupported)
 
 
 @cache
-def _measured() -> LabeledVerdicts:
+def _read_measured() -> LabeledVerdicts:
     return msgspec.json.decode(FILE.read_bytes(), type=LabeledVerdicts)
 
 
 class FitFigures(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How well a judge does on the labels that it was fitted to, as the file of the fit tells.
+    """How well a judge does on the labels that it was fitted to.
 
     `labels` is how many, `label` which; `auroc` and `balanced_accuracy` are those of answers that
     were held out. Where `sets` is not 0, each of so many sets was held out in turn, and `auroc` is
@@ -138,8 +152,8 @@ class FitFigures(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> FitFigures | None:
-        """Those in a file of `judge fit` or `judge calibrate`; None where it tells none."""
-        found = {
+        """Return the figures in a file of `judge fit` or `judge calibrate`, None without any."""
+        figures_read = {
             "labels": fields.get("n"),
             "label": fields.get("label"),
             "auroc": _inside(fields, "left_out", "auroc", "value")
@@ -148,34 +162,34 @@ class FitFigures(msgspec.Struct, frozen=True, omit_defaults=True):
             or _inside(fields, "chosen", "cross_validated", "balanced_accuracy"),
         }
         try:
-            figures = msgspec.convert(found, cls)
+            figures = msgspec.convert(figures_read, cls)
         except msgspec.ValidationError:
             return None
         return figures if figures.auroc or figures.balanced_accuracy else None
 
     def sentence(self) -> str:
-        """The figures in a sentence."""
+        """Return the figures as a sentence."""
         if self.sets and self.auroc and self.range:
             low, high = self.range
             return (
-                f"On {self.sets} labeled sets, each left out of its fit in turn, this judge tells "
-                f"supported from unsupported answers with an AUROC of {self.auroc:.2f} on average "
-                f"({low:.2f} to {high:.2f}; 0.5 is guessing): docs/judges.md."
+                f"On {self.sets} labeled sets, each left out of the fit in turn, this judge "
+                "separates supported from unsupported answers with a mean AUROC of "
+                f"{self.auroc:.2f} ({low:.2f} to {high:.2f}; 0.5 is guessing). See docs/judges.md."
             )
-        told = []
+        figures = []
         if self.balanced_accuracy is not None:
-            told.append(f"balanced accuracy {self.balanced_accuracy:.2f}")
+            figures.append(f"balanced accuracy {self.balanced_accuracy:.2f}")
         if self.auroc is not None:
-            told.append(f"AUROC {self.auroc:.2f}")
+            figures.append(f"AUROC {self.auroc:.2f}")
         label = f" ({self.label})" if self.label else ""
         return (
-            f"This judge was fitted to {self.labels:,} labels of people{label}; on those held out: "
-            f"{', '.join(told)} (0.5 is guessing)."
+            f"This judge was fitted to {self.labels:,} human labels{label}. On held-out labels: "
+            f"{', '.join(figures)} (0.5 is guessing)."
         )
 
 
 def _inside(fields: Any, *names: str) -> Any:
-    """What stands under these names, one within the other; None where one is missing."""
+    """Return the value of nested fields, None if one is missing."""
     for name in names:
         fields = fields.get(name) if isinstance(fields, dict) else None
     return fields

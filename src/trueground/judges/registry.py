@@ -1,4 +1,4 @@
-"""Judges: does this evidence support this claim? One protocol, one contract test for all."""
+"""The registry of judges, and the decorator that adds to it."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ P = ParamSpec("P")
 Scored = TypeVar("Scored", bound=float | Awaitable[float])
 
 
-def _lexical(given: ComponentSpec) -> Judge:
-    """Rules over words, names, values and signs of contradiction: no model, nothing to install."""
-    given.check(("calibration", "threshold"), model=False)
-    if not given.options:
+def _lexical(spec: ComponentSpec) -> Judge:
+    """Compares words, names and numbers by rules. Needs no model and nothing to install."""
+    spec.check(("calibration", "threshold"), model=False)
+    if not spec.options:
         return LexicalJudge()
-    from trueground.judges.calibrated import rethresholded
+    from trueground.judges.calibrated import with_threshold_option
 
-    return rethresholded(LexicalJudge(), given)
+    return with_threshold_option(LexicalJudge(), spec)
 
 
-def _stack(given: ComponentSpec) -> Judge:
-    """Several judges weighed by a file of `judge fit`; of a model: lexical and all-MiniLM-L6-v2."""
+def _stack(spec: ComponentSpec) -> Judge:
+    """Weighs several judges by a file of `judge fit`. Default: lexical and all-MiniLM-L6-v2."""
     from trueground.judges.stack import make_stack
 
-    return make_stack(given, get_judge)
+    return make_stack(spec, get_judge)
 
 
 _JUDGES: dict[str, Factory] = {
@@ -43,63 +43,74 @@ _JUDGES: dict[str, Factory] = {
     "bi-encoder": lazy_factory(
         "encoder",
         "bi_encoder",
-        "Cosine of a claim's and a passage's vector: sees what a text is about, not what it "
-        "denies.",
+        "Cosine of the vectors of claim and passage. Sees topics, not negations.",
     ),
     "cross-encoder": lazy_factory(
         "encoder",
         "cross_encoder",
-        "A ranking model reads claim and passage together: the judge of the Truly-Ground paper.",
+        "A ranking model for pairs of claim and passage. The judge of the Truly-Ground paper.",
     ),
     "nli": lazy_factory(
         "classifiers",
         "nli",
-        "A model of entailment: a classifier with such a label, or a T5 trained as TRUE's was.",
+        "An entailment model: a classifier with such a label, or a T5 trained like TRUE's.",
     ),
     "minicheck": lazy_factory(
-        "encoder", "minicheck", "MiniCheck's Flan-T5, trained on claims beside whole documents."
+        "encoder", "minicheck", "MiniCheck's Flan-T5, trained on claims with whole documents."
     ),
     "token-classifier": lazy_factory(
         "classifiers",
         "token_classifier",
-        "LettuceDetect and its like: which words of a claim the context does not support.",
+        "LettuceDetect and similar models. Finds the unsupported words of a claim.",
     ),
     "hhem": lazy_factory(
         "classifiers",
         "hhem",
-        "Vectara's model of consistency, version 1.0 (the one that needs no code of its own).",
+        "Vectara's model of consistency, version 1.0 (which runs without the model's own code).",
     ),
     "llm": lazy_factory(
-        "llm", "LLMJudge", "A chat model that says True or False: llm:MODEL(base_url=URL)."
+        "llm", "LLMJudge", "A chat model that answers True or False: llm:MODEL(base_url=URL)."
     ),
     "stack": _stack,
 }
 judges = Registry("judge", _JUDGES)
-# Those that are functions, by name.
+# Judges that are functions of this process, by name.
 _functions: dict[str, FunctionJudge[..., Any]] = {}
 
 
 def get_judge(judge: str | SupportsJudge, *, cache: bool = True) -> Judge:
     """Return a new judge from `NAME:MODEL(option=value)`, or the object that was passed.
 
-    Any takes `calibration=FILE`.
+    Every judge takes the option `calibration=FILE`.
 
-    FILE.json is `stack:FILE.json`: what `judge fit` or `judge calibrate` wrote.
+    Args:
+        judge: A name with model and options. `FILE.json`, written by `judge fit` or
+            `judge calibrate`, is short for `stack:FILE.json`.
+        cache: False if cached results must not be used.
 
-    Raises UsageError, and InputError for a model or a calibration that cannot be used.
+    Returns:
+        The judge. It loads its model on the first request.
+
+    Raises:
+        UsageError: A name or option is unknown, or the object isn't a judge.
+        InputError: A model or a calibration file can't be used.
+
+    Example:
+        >>> get_judge("lexical(threshold=0.6)").threshold
+        0.6
     """
     if not isinstance(judge, str):
         return Judge.adapt(judge)
-    given = ComponentSpec.parse("judge", judge, cache=cache)
-    path = given.options.get("calibration")
-    # These read a calibration themselves, because a threshold of theirs stands beside it.
-    if path is None or given.name == "lexical" or given.name in MODELS:
-        return Judge.adapt(judges.make(given))
+    spec = ComponentSpec.parse("judge", judge, cache=cache)
+    path = spec.options.get("calibration")
+    # These judges read the calibration themselves, because it sets their threshold.
+    if path is None or spec.name == "lexical" or spec.name in MODELS:
+        return Judge.adapt(judges.make(spec))
     from trueground.judges.calibrated import calibrated
 
-    others = {name: value for name, value in given.options.items() if name != "calibration"}
-    inner = Judge.adapt(judges.make(replace(given, options=others)))
-    return calibrated(inner, path, keep_threshold="threshold" in others)
+    options = {name: value for name, value in spec.options.items() if name != "calibration"}
+    inner = Judge.adapt(judges.make(replace(spec, options=options)))
+    return calibrated(inner, path, keep_threshold="threshold" in options)
 
 
 @overload
@@ -131,7 +142,7 @@ def judge(
     that the texts support the claim. It may be async. You can still call it yourself.
 
     `@tg.judge("name")` registers a class, or a function that makes a judge. It is called without
-    arguments, or with a `ComponentSpec` if it has a parameter `given`.
+    arguments, or with a `ComponentSpec` if it has a parameter `spec`.
 
     Args:
         function: The function to register, or a name.
@@ -164,34 +175,38 @@ def judge(
         if is_factory and threshold is None and version is None:
             judges.register(str(name), component)
             return component
-        limit = 0.5 if threshold is None else threshold
-        made = FunctionJudge(component, name=name, threshold=limit, version=version)
-        _forget_earlier(made)
-        judges.register(made.name, judge_factory(made))
-        _functions[made.name] = made
-        return made
+        function_judge = FunctionJudge(
+            component,
+            name=name,
+            threshold=0.5 if threshold is None else threshold,
+            version=version,
+        )
+        _remove_earlier(function_judge)
+        judges.register(function_judge.name, judge_factory(function_judge))
+        _functions[function_judge.name] = function_judge
+        return function_judge
 
     return register if function is None else register(function)
 
 
-def _forget_earlier(made: FunctionJudge[..., Any]) -> None:
-    """Free the name if this is the same function, defined again in a notebook's cell."""
-
-    earlier = _functions.get(made.name)
-    if earlier is not None and made.function.redefines(earlier.function):
-        judges.pop(made.name, None)
+def _remove_earlier(judge: FunctionJudge[..., Any]) -> None:
+    """Free the name if this is the same function, defined again in a notebook cell."""
+    earlier = _functions.get(judge.name)
+    if earlier is not None and judge.function.redefines(earlier.function):
+        judges.pop(judge.name, None)
 
 
 def kinds() -> list[dict[str, Any]]:
-    """Every kind of judge, those of other packages included; none is made.
+    """Return every kind of judge, including those of other packages. No judge is created.
 
-    `name` as a user writes it, `doc` in one line, `extra` that must be installed (None: nothing),
-    and the `model` where none is named (None: there is no default).
+    Returns:
+        For each kind `name` as a user writes it, `doc` in one line, the `extra` to install (None:
+        nothing), and the default `model` (None: there is no default).
     """
-    shown = {"llm": "llm:MODEL", **{name: f"{name}[:MODEL]" for name in MODELS}}
+    labels = {"llm": "llm:MODEL", **{name: f"{name}[:MODEL]" for name in MODELS}}
     return [
         {
-            "name": shown.get(name, name),
+            "name": labels.get(name, name),
             "doc": (factory.__doc__ or "").strip().partition("\n")[0],
             "extra": "onnx or hf" if name in MODELS else None,
             "model": MODELS.get(name),

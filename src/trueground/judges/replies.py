@@ -1,4 +1,7 @@
-"""Verdicts and scores in replies of language models: closed sets of forms, nothing is guessed."""
+"""Verdicts and scores in replies of language models.
+
+Only fixed forms of a reply count. Nothing is guessed.
+"""
 
 from __future__ import annotations
 
@@ -37,48 +40,48 @@ _STATED = re.compile(
     r"(?:(?:so|therefore|thus),? )?(?:the )?(?P<about>[a-z]+ (?:is|was).{1,40}?)"
     rf"(?: by (?:the )?[a-z ]{{1,30}})?\s*+(?P<mark>[:.])\s++{_VERDICT}[.!]?"
 )
-# What dresses a word up: tags, emphasis, code, quotes, brackets, and the boxes of mathematics.
+# Markup around a word: tags, emphasis, code, quotes, brackets, and the boxes of mathematics.
 _MARKUP = re.compile(r"</?[A-Za-z_]+>|\\boxed|\\text(?:bf)?|[*_`#\"'“”‘’«»()\[\]{}<>$]")
 _WORD = re.compile(r"(?:\b(?P<not>not|isnt)(?: \w+ly)? )?\b(?P<word>true|false)\b")
 
 SCALE = range(1, 6)
 _LINE = re.compile(r"[^\r\n]+")
-_LONGEST = 200  # characters of a line that may be a form that was filled in
-_DRESS = r"[\s*_`#\"'“”()\[\]{}]*"
+MAX_FORM_CHARS = 200  # of a line that may be a filled-in form
+_MARKS = r"[\s*_`#\"'“”()\[\]{}]*"
 _LABEL = r"(?:the\s+)?[a-z][a-z ]{0,40}?(?:\s*\(\s*1\s*(?:-|–|to)\s*5\s*\))?"
 _FORM = re.compile(
-    rf"{_DRESS}(?:[-•]\s)?{_DRESS}(?:{_LABEL}(?:{_DRESS}[:=]|\s+is\s){_DRESS})?"
-    rf"([1-5]){_DRESS}(?:(?:/|out\s+of)\s*5)?{_DRESS}(?:points?|stars?)?[.!]?{_DRESS}",
+    rf"{_MARKS}(?:[-•]\s)?{_MARKS}(?:{_LABEL}(?:{_MARKS}[:=]|\s+is\s){_MARKS})?"
+    rf"([1-5]){_MARKS}(?:(?:/|out\s+of)\s*5)?{_MARKS}(?:points?|stars?)?[.!]?{_MARKS}",
     re.IGNORECASE,
 )
 
 
 class ScoreInReply(NamedTuple):
-    """A score from 1 to 5, and where its digit stands in the reply."""
+    """A score from 1 to 5, and the position of its digit in the reply."""
 
     value: int
-    at: int
+    position: int
 
 
 def read_verdict(reply: str) -> bool | None:
-    """Whether the reply says True or False; None where it says neither, or both.
+    """Return whether a reply says True or False, None if it says neither or both.
 
-    A verdict is one of the words true, false, yes, no (in any case), quoted, in bold or with a full
-    stop, or behind a label such as "Answer:". It is looked for
+    A verdict is one of the words true, false, yes, no in any case. It may be quoted, in bold, end
+    with a full stop, or follow a label such as "Answer:". These forms count:
 
-    1. on the first and on the last line, where such a line holds nothing else;
-    2. at the beginning of the first line, where a full stop, comma, colon, semicolon or dash ends
-       it ("No, it contradicts the context.") or a clause about the answer begins ("Yes the response
-       is correct"), unless what follows takes it back ("Yes, but …", "True, partly");
-    3. at the end of the last line, as a sentence "The answer (statement, verdict) is …", or behind
-       what it rests on ("Based on the context, yes.");
-    4. on a first or last line that is a sentence about the answer and then a verdict that agrees
-       ("It is correct: Yes", "The answer is wrong. No."). Behind a colon the sentence must approve:
-       "It is not correct: No" may mean either.
+    1. The first or the last line is only a verdict.
+    2. The first line begins with a verdict. A punctuation mark ends it ("No, it contradicts the
+       context."), or a clause about the answer follows ("Yes the response is correct"). It doesn't
+       count if the next words withdraw it ("Yes, but …", "True, partly").
+    3. The last line ends with a verdict: "The answer (statement, verdict) is …", or "Based on the
+       context, yes."
+    4. The first or the last line is a sentence about the answer, and then a verdict that agrees
+       ("It is correct: Yes", "The answer is wrong. No."). Before a colon the sentence must approve,
+       because "It is not correct: No" may mean either.
 
-    All that are found must agree, with each other and with every true and false in the reply, where
-    "not true" says false; and a verdict of the form 2 with what its line says of the answer: "No,
-    the response is correct." is none.
+    All verdicts must agree with each other and with every true and false in the reply ("not true"
+    means false). A verdict of form 2 must also agree with the rest of its line: "No, the response
+    is correct." isn't a verdict.
     """
     text = _MARKUP.sub("", reply).strip().lower()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -101,7 +104,7 @@ def read_verdict(reply: str) -> bool | None:
 
 
 def _read_statement(line: str) -> set[bool]:
-    """The verdict of a sentence about the answer and the word after it; both if they disagree."""
+    """Return the verdict of a sentence about the answer, and both verdicts if it is unclear."""
     match = _STATED.fullmatch(line)
     about = _OF_THE_ANSWER.fullmatch(match["about"]) if match else None
     if match is None or about is None:
@@ -113,36 +116,45 @@ def _read_statement(line: str) -> set[bool]:
 
 
 def read_score(reply: str) -> ScoreInReply | None:
-    """The score of a reply; None where there is none, or more than one.
+    """Return the score of a reply, None if there is none or more than one.
 
-    A score is a line that holds nothing but a whole number from 1 to 5: "4", "4.", "4/5", "4 out of
-    5", "Fluency: 4", "**Fluency (1-5):** 4". It is looked for on the first and on the last line of
-    the reply; where both hold one, they must agree.
+    A score is a line with only a whole number from 1 to 5: "4", "4.", "4/5", "4 out of 5",
+    "Fluency: 4", "**Fluency (1-5):** 4". Only the first and the last line count. If both are
+    scores, they must agree.
     """
     lines = [line for line in _LINE.finditer(reply) if not line[0].isspace()]
-    scores = []
+    scores: list[ScoreInReply] = []
     for line in lines[:1] + lines[1:][-1:]:
-        short = line.end() - line.start() <= _LONGEST
-        if short and (match := _FORM.fullmatch(reply, *line.span())):
+        if line.end() - line.start() > MAX_FORM_CHARS:
+            continue
+        match = _FORM.fullmatch(reply, *line.span())
+        if match:
             scores.append(ScoreInReply(int(match[1]), match.start(1)))
     return scores[0] if len({score.value for score in scores}) == 1 else None
 
 
 def expected_score(reply: str, score: ScoreInReply, tokens: list[TokenLogprob]) -> float | None:
-    """Mean of 1 … 5 under the probabilities at the token of the score, made to sum to 1.
+    """Return the mean score under the probabilities of 1 … 5 at the token of the score.
 
-    None where no token is the score's digit alone, so that its alternatives cannot be known.
+    The probabilities are scaled to sum to 1. The result is None if no token is the digit of the
+    score alone.
     """
-    begin = "".join(one.token for one in tokens).rfind(reply)
-    passed = 0
-    for token in tokens if begin >= 0 else ():
-        passed += len(token.token)
-        if passed > begin + score.at:
-            if token.token.strip() != str(score.value):
-                return None
-            logprobs = {token.token: token.logprob, **token.top}
-            scale = {str(k): k for k in SCALE}
-            mass = [(scale[t.strip()], exp(p)) for t, p in logprobs.items() if t.strip() in scale]
-            total = math.fsum(p for _, p in mass)
-            return math.fsum(k * p for k, p in mass) / total if total > 0 else None
+    begin = "".join(token.token for token in tokens).rfind(reply)
+    if begin < 0:
+        return None
+    end = 0
+    for token in tokens:
+        end += len(token.token)
+        if end > begin + score.position:
+            return _mean_score(token) if token.token.strip() == str(score.value) else None
     return None
+
+
+def _mean_score(token: TokenLogprob) -> float | None:
+    digits = {str(value): value for value in SCALE}
+    mass: list[tuple[int, float]] = []
+    for text, logprob in {token.token: token.logprob, **token.top}.items():
+        if text.strip() in digits:
+            mass.append((digits[text.strip()], exp(logprob)))
+    total = math.fsum(share for _, share in mass)
+    return math.fsum(value * share for value, share in mass) / total if total > 0 else None

@@ -23,7 +23,7 @@ from trueground.encoders import EncoderOptions
 from trueground.errors import InputError, UsageError
 from trueground.files import OutputPath
 from trueground.judges.base import MODELS, Judge
-from trueground.judges.calibrated import CalibrationFile, read_fitted, rethresholded
+from trueground.judges.calibrated import CalibrationFile, read_fitted, with_threshold_option
 from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
 from trueground.judges.lexical import LexicalJudge
 from trueground.judges.lexical.weights import AGAINST, NAMES
@@ -108,13 +108,13 @@ class StackMember:
         """
         from trueground.judges.encoder import OPTIONS
 
-        given = ComponentSpec.parse("judge", written, cache=cache)
-        if given.name == "stack":
+        spec = ComponentSpec.parse("judge", written, cache=cache)
+        if spec.name == "stack":
             raise UsageError(f"{written} is a stack itself; name the judges that it is made of")
-        if given.name == "bi-encoder":
-            given.check(OPTIONS)
-            model = given.model or MODELS[given.name]
-            return EncoderMember(model, EncoderOptions.of(given), label)
+        if spec.name == "bi-encoder":
+            spec.check(OPTIONS)
+            model = spec.model or MODELS[spec.name]
+            return EncoderMember(model, EncoderOptions.of(spec), label)
         judge = make(written, cache=cache)
         if isinstance(judge, LexicalJudge):
             return LexicalMember(judge, label)
@@ -218,48 +218,48 @@ class EncoderMember(StackMember):
         return f"{self.label} {near:.2f}, {least:.2f} of the least similar words"
 
 
-def make_stack(given: ComponentSpec, make: MakeJudge) -> Judge:
+def make_stack(spec: ComponentSpec, make: MakeJudge) -> Judge:
     """The judge `stack:FILE.json`, or `stack:MODEL` with the numbers that come with the package.
 
     `make` is `get_judge`. FILE.json may be a file of `judge calibrate` too: then it is the judge
     that it is of. InputError for a file that cannot be used; UsageError.
     """
-    model = given.model or MODELS["stack"]
-    options = {k: v for k, v in given.options.items() if k in ("threshold", "calibration")}
+    model = spec.model or MODELS["stack"]
+    options = {k: v for k, v in spec.options.items() if k in ("threshold", "calibration")}
     if not model.endswith(".json"):
-        judge = _default_stack(given, model)
-        return rethresholded(judge, given) if options else judge
-    given.check(("threshold", "calibration"))
+        judge = _default_stack(spec, model)
+        return with_threshold_option(judge, spec) if options else judge
+    spec.check(("threshold", "calibration"))
     place = f"judge file {model}"
     fields = read_fitted(model, place, _AGAIN)
     if fields.get("format") in CalibrationFile.FORMATS:
-        return _calibrated(given, model, make, str(fields.get("written") or fields.get("judge")))
+        return _calibrated(spec, model, make, str(fields.get("written") or fields.get("judge")))
     file = _check_stack(fields, place)
     labels = StackMember.make_labels([one.judge for one in file.judges])
     members = []
     for one, label in zip(file.judges, labels, strict=True):
-        members.append(member := StackMember.open(one.judge, label, make, cache=given.cache))
+        members.append(member := StackMember.open(one.judge, label, make, cache=spec.cache))
         _check_basis(one, member, place)
     judge = StackJudge(file, members)
-    return rethresholded(judge, given) if options else judge
+    return with_threshold_option(judge, spec) if options else judge
 
 
-def _calibrated(given: ComponentSpec, path: str, make: MakeJudge, written: str) -> Judge:
+def _calibrated(spec: ComponentSpec, path: str, make: MakeJudge, written: str) -> Judge:
     """The judge that a calibration is of, with it."""
-    if "calibration" in given.options:
+    if "calibration" in spec.options:
         raise UsageError(f"{path} is a calibration itself; leave calibration=… out")
     inner = ComponentSpec.parse("judge", written)
-    options = {**inner.options, "calibration": path, **given.options}
-    return make(replace(inner, options=options).written, cache=given.cache)
+    options = {**inner.options, "calibration": path, **spec.options}
+    return make(replace(inner, options=options).written, cache=spec.cache)
 
 
-def _default_stack(given: ComponentSpec, model: str) -> StackJudge:
+def _default_stack(spec: ComponentSpec, model: str) -> StackJudge:
     from trueground.judges.encoder import OPTIONS
 
-    given.check((*OPTIONS, "threshold", "calibration"))
+    spec.check((*OPTIONS, "threshold", "calibration"))
     file = _check_stack(read_fitted(DEFAULT, "the stack of the package", ""), "the package")
     lexical = LexicalMember(LexicalJudge(), "lexical")
-    encoder = EncoderMember(model, EncoderOptions.of(given), "bi-encoder")
+    encoder = EncoderMember(model, EncoderOptions.of(spec), "bi-encoder")
     _check_basis(file.judges[0], lexical, "the stack of the package")
     found = [encoder.encoder.checkpoint.config.get(key) for key in _SIZE]
     if found != list(_SIZE.values()):

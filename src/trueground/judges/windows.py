@@ -1,4 +1,4 @@
-"""What a small model reads of a text: windows of its own tokens."""
+"""Windows of texts that fit into the input of a small model, measured in its own tokens."""
 
 from __future__ import annotations
 
@@ -11,93 +11,133 @@ from trueground.text import split_sentences
 RULE = "windows-1"
 
 Span = tuple[int, int]
-Measure = Callable[[Sequence[str]], list[int]]
+# A text, and the most tokens that a window of it may have.
+TextAndLimit = tuple[str, int]
+CountTokens = Callable[[Sequence[str]], list[int]]
 _GAP = re.compile(r"\s+")
 _WORD = re.compile(r"\S+")
 
 
-def cut(wanted: Iterable[tuple[str, int]], lengths: Measure) -> dict[tuple[str, int], list[Span]]:
-    """Windows for each (text, room): character spans in order, each of at most `room` tokens.
+def cut_windows(
+    requests: Iterable[TextAndLimit], count_tokens: CountTokens
+) -> dict[TextAndLimit, list[Span]]:
+    """Cut texts into windows of at most so many tokens, on sentence boundaries if possible.
 
-    `lengths` counts the tokens of texts; it is called with many at once. Windows overlap, and
-    together they cover the text but for its outer white space; a blank text has none.
+    Args:
+        requests: Texts, each with the most tokens of a window.
+        count_tokens: Counts the tokens of many texts at once.
+
+    Returns:
+        Character spans of the windows, in order. Windows may overlap. Together they cover the text
+        without its outer white space. A blank text has none.
     """
-    rooms = dict.fromkeys(wanted)
-    whole = {text: _bare(text, 0, len(text)) for text, _ in rooms}
-    some = [text for text, (start, end) in whole.items() if start < end]
-    size = dict(zip(some, lengths([text[slice(*whole[text])] for text in some]), strict=True))
-    long = [(text, room) for text, room in rooms if size.get(text, 0) > room]
-    windows = _cut_long(long, lengths) if long else {}
-    return {
-        (text, room): windows.get((text, room), [whole[text]] if text in size else [])
-        for text, room in rooms
-    }
-
-
-def heads(wanted: Iterable[tuple[str, int]], lengths: Measure) -> dict[tuple[str, int], Span]:
-    """What is left of each text that is not blank when it is cut off at `room` tokens.
-
-    Whole words only; a first word beyond the room is cut itself.
-    """
-    rooms = dict.fromkeys(wanted)
-    words = {
-        (text, room): [word.span() for word in islice(_WORD.finditer(text), room + 1)]
-        for text, room in rooms
-    }
-    sized = _measure(words, lengths)
-    packed = {key: _pack(sized[key], key[1]) for key in rooms}
-    return {key: spans[0] for key, spans in packed.items() if spans}
-
-
-def _cut_long(wanted: list[tuple[str, int]], lengths: Measure) -> dict[tuple[str, int], list[Span]]:
-    units = {text: _units(text) for text, _ in wanted}
-    sized = _measure({(text, room): units[text] for text, room in wanted}, lengths)
-    packed = {key: _pack(sized[key], key[1]) for key in wanted}
-    # Tokens of a window can be more than the sum of its parts; such a window is cut once more.
-    cut_again = _measure(packed, lengths)
-    windows: dict[tuple[str, int], list[Span]] = {}
-    for key in wanted:
-        # From left to right, without those that lie within another one.
-        own = windows[key] = []
-        for start, end in sorted((s for s, _ in cut_again[key]), key=lambda s: (s[0], -s[1])):
-            if not own or end > own[-1][1]:
-                own.append((start, end))
+    unique = dict.fromkeys(requests)
+    whole = {text: _strip_span(text, 0, len(text)) for text, _ in unique}
+    not_blank = [text for text, (start, end) in whole.items() if start < end]
+    counts = count_tokens([text[slice(*whole[text])] for text in not_blank])
+    sizes = dict(zip(not_blank, counts, strict=True))
+    long = [(text, limit) for text, limit in unique if sizes.get(text, 0) > limit]
+    windows = _cut_long(long, count_tokens) if long else {}
+    for text, limit in unique:
+        if (text, limit) not in windows:
+            windows[text, limit] = [whole[text]] if text in sizes else []
     return windows
 
 
-def _units(text: str) -> list[Span]:
-    """Sentences, each with what stands between it and the next one."""
+def cut_heads(
+    requests: Iterable[TextAndLimit], count_tokens: CountTokens
+) -> dict[TextAndLimit, Span]:
+    """Cut texts off after so many tokens.
+
+    Only whole words are kept. If the first word is longer than the limit, it is cut itself.
+
+    Args:
+        requests: Texts, each with the most tokens to keep.
+        count_tokens: Counts the tokens of many texts at once.
+
+    Returns:
+        The character span that is kept of each text. Blank texts have none.
+    """
+    unique = dict.fromkeys(requests)
+    words = {
+        (text, limit): [word.span() for word in islice(_WORD.finditer(text), limit + 1)]
+        for text, limit in unique
+    }
+    sized = _split_to_fit(words, count_tokens)
+    heads: dict[TextAndLimit, Span] = {}
+    for text, limit in unique:
+        windows = _pack(sized[text, limit], limit)
+        if windows:
+            heads[text, limit] = windows[0]
+    return heads
+
+
+def _cut_long(
+    requests: list[TextAndLimit], count_tokens: CountTokens
+) -> dict[TextAndLimit, list[Span]]:
+    units = {text: _sentence_units(text) for text, _ in requests}
+    sized = _split_to_fit({(text, limit): units[text] for text, limit in requests}, count_tokens)
+    packed = {request: _pack(sized[request], request[1]) for request in requests}
+    # A window can have more tokens than the sum of its parts. Such a window is cut once more.
+    cut_again = _split_to_fit(packed, count_tokens)
+    windows: dict[TextAndLimit, list[Span]] = {}
+    for request in requests:
+        # From left to right, without windows that lie inside another one.
+        kept = windows[request] = []
+        spans = [span for span, _ in cut_again[request]]
+        for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+            if not kept or end > kept[-1][1]:
+                kept.append((start, end))
+    return windows
+
+
+def _sentence_units(text: str) -> list[Span]:
+    """Return the sentences, each with the text up to the next one."""
     starts = [start for start, _ in split_sentences(text)]
     cuts = [0, *starts[1:], len(text)]
-    spans = [_bare(text, a, b) for a, b in pairwise(cuts)]
-    return [span for span in spans if span[0] < span[1]]
+    spans = [_strip_span(text, start, end) for start, end in pairwise(cuts)]
+    return [(start, end) for start, end in spans if start < end]
 
 
-def _measure(
-    spans: dict[tuple[str, int], list[Span]], lengths: Measure
-) -> dict[tuple[str, int], list[tuple[Span, int]]]:
-    """Each span with its tokens; one with more than the room becomes several in its place."""
-    tokens: dict[tuple[str, Span], int] = {}
-    while new := {(text, s) for (text, _), own in spans.items() for s in own} - tokens.keys():
-        places = sorted(new)
-        counts = lengths([text[start:end] for text, (start, end) in places])
-        tokens.update(zip(places, counts, strict=True))
-        spans = {
-            (text, room): [
-                part
-                for span in own
-                for part in (_halves(text, span) if tokens[text, span] > room else [span])
-            ]
-            for (text, room), own in spans.items()
-        }
+def _split_to_fit(
+    spans: dict[TextAndLimit, list[Span]], count_tokens: CountTokens
+) -> dict[TextAndLimit, list[tuple[Span, int]]]:
+    """Return each span with its token count. Spans above the limit are halved until they fit."""
+    counts: dict[tuple[str, Span], int] = {}
+    while True:
+        uncounted = _find_uncounted(spans, counts)
+        if not uncounted:
+            break
+        lengths = count_tokens([text[start:end] for text, (start, end) in uncounted])
+        counts.update(zip(uncounted, lengths, strict=True))
+        spans = {request: _halve_long(request, parts, counts) for request, parts in spans.items()}
     return {
-        (text, room): [(span, tokens[text, span]) for span in own]
-        for (text, room), own in spans.items()
+        (text, limit): [(span, counts[text, span]) for span in parts]
+        for (text, limit), parts in spans.items()
     }
 
 
-def _halves(text: str, span: Span) -> list[Span]:
-    """The span cut at the white space nearest to its middle, or else in the middle.
+def _find_uncounted(
+    spans: dict[TextAndLimit, list[Span]], counts: dict[tuple[str, Span], int]
+) -> list[tuple[str, Span]]:
+    uncounted: set[tuple[str, Span]] = set()
+    for (text, _), parts in spans.items():
+        uncounted.update((text, span) for span in parts if (text, span) not in counts)
+    return sorted(uncounted)
+
+
+def _halve_long(
+    request: TextAndLimit, spans: list[Span], counts: dict[tuple[str, Span], int]
+) -> list[Span]:
+    text, limit = request
+    halves: list[Span] = []
+    for span in spans:
+        halves += _halve(text, span) if counts[text, span] > limit else [span]
+    return halves
+
+
+def _halve(text: str, span: Span) -> list[Span]:
+    """Cut a span at the white space nearest to its middle, else in the middle.
 
     A single character stays as it is.
     """
@@ -110,22 +150,25 @@ def _halves(text: str, span: Span) -> list[Span]:
     return [(start, left), (right, end)]
 
 
-def _pack(units: list[tuple[Span, int]], room: int) -> list[Span]:
-    """Units put together as long as they fit, the last of a window opening the next one."""
+def _pack(units: list[tuple[Span, int]], limit: int) -> list[Span]:
+    """Join units to windows that fit. The last unit of a window also opens the next one."""
     windows: list[Span] = []
     first, total = 0, 0
-    for number, (_, tokens) in enumerate(units):
-        if number > first and total + tokens > room:
+    for number, (_, size) in enumerate(units):
+        if number > first and total + size > limit:
             windows.append((units[first][0][0], units[number - 1][0][1]))
-            last = units[number - 1][1]
-            first, total = (number - 1, last) if last + tokens <= room else (number, 0)
-        total += tokens
+            previous_size = units[number - 1][1]
+            if previous_size + size <= limit:
+                first, total = number - 1, previous_size
+            else:
+                first, total = number, 0
+        total += size
     if units:
         windows.append((units[first][0][0], units[-1][0][1]))
     return windows
 
 
-def _bare(text: str, start: int, end: int) -> Span:
-    """The span without outer white space."""
+def _strip_span(text: str, start: int, end: int) -> Span:
+    """Return the span without outer white space."""
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

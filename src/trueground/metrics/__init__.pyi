@@ -50,7 +50,7 @@ def abstained(
     rules: Literal["rules-3"] = "rules-3",
     variant: Literal["default", "contains"] = "default",
 ) -> Floats:
-    """1 if the response declines to answer for lack of information."""
+    """1 if the response declines to answer because information is missing, else 0."""
 
 def alignment(
     responses: Responses,
@@ -72,7 +72,7 @@ def answer_accuracy(
     parts: Literal["whole", "each"] = "whole",
     read: Literal["whole", "answer"] = "whole",
 ) -> Floats:
-    """1 if the response contains a definite answer on word boundaries."""
+    """1 if the response contains a reference as whole words, else 0."""
 
 def bem(
     responses: Responses,
@@ -99,7 +99,7 @@ def bertscore_f1(
     device: str = "auto",
     dtype: str = "float32",
 ) -> Floats:
-    """Harmonic mean of BERTScore's precision and recall."""
+    """Harmonic mean of BERTScore precision and recall."""
 
 def bertscore_precision(
     responses: Responses,
@@ -111,7 +111,7 @@ def bertscore_precision(
     device: str = "auto",
     dtype: str = "float32",
 ) -> Floats:
-    """Mean over the response's tokens of the largest cosine with the reference's (BERTScore)."""
+    """BERTScore precision: how similar the response's tokens are to the reference's."""
 
 def bertscore_recall(
     responses: Responses,
@@ -123,7 +123,7 @@ def bertscore_recall(
     device: str = "auto",
     dtype: str = "float32",
 ) -> Floats:
-    """Mean over the reference's tokens of the largest cosine with the response's (BERTScore)."""
+    """BERTScore recall: how similar the reference's tokens are to the response's."""
 
 def choice_accuracy(
     responses: Responses,
@@ -132,7 +132,7 @@ def choice_accuracy(
     references: References,
     variant: Literal["answer", "mentions"] = "answer",
 ) -> Floats:
-    """1 if the response picks the right option, by label or by text."""
+    """1 if the response chooses the correct option, by label or by text, else 0."""
 
 def citation_correctness(
     responses: Responses,
@@ -179,7 +179,7 @@ def coherence(
     items: Literal["all", "free-form", "sampled"] = "all",
     runs: int = 1,
 ) -> Floats:
-    """How well the sentences build on each other, 1 to 5."""
+    """How well the sentences build on one another, 1 to 5."""
 
 def consistency(
     responses: Responses,
@@ -191,7 +191,7 @@ def consistency(
     items: Literal["all", "free-form", "sampled"] = "all",
     runs: int = 1,
 ) -> Floats:
-    """Agreement with the contexts or graphs and with itself, 1 to 5."""
+    """How well the response agrees with the contexts or graphs and with itself, 1 to 5."""
 
 def context_entails(
     responses: Responses,
@@ -203,7 +203,7 @@ def context_entails(
     variant: Literal["windows", "reference-code"] = "windows",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "exclude",
 ) -> Floats:
-    """Whether some context entails the whole response: the earlier, looser definition."""
+    """1 if one context entails the whole response (an earlier, looser definition)."""
 
 def correct_support(
     responses: Responses,
@@ -212,7 +212,7 @@ def correct_support(
     references: References | None = None,
     variant: Literal["windows", "reference-code"] = "windows",
 ) -> Floats:
-    """Probability that the response states a reference, the likeliest of them."""
+    """Probability that the response states a reference (the highest of all references)."""
 
 def exact_match(
     responses: Responses,
@@ -221,7 +221,7 @@ def exact_match(
     normalizer: Literal["squad", "faitheval", "unicode-1"] = "squad",
     lang: str = "en",
 ) -> Floats:
-    """1 if the normalized response equals a normalized reference."""
+    """1 if the response equals a reference after normalization, else 0."""
 
 def f1(
     responses: Responses,
@@ -245,7 +245,7 @@ def faith_critic(
     dtype: str = "float32",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "as_is",
 ) -> Floats:
-    """1 − the probability that the response is hallucinated (FaithCritic)."""
+    """1 minus the probability that the response is hallucinated (FaithCritic)."""
 
 def fluency(
     responses: Responses,
@@ -282,7 +282,7 @@ def grounding_precision(
     variant: Literal["windows", "reference-code"] = "windows",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "exclude",
 ) -> Floats:
-    """Share of the response's claims that the contexts support."""
+    """Share of the response's claims that the contexts support (faithfulness)."""
 
 def grounding_recall(
     responses: Responses,
@@ -346,7 +346,7 @@ def k_f1(
     lang: str = "en",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "as_is",
 ) -> Floats:
-    """Token F1 of response and contexts."""
+    """Harmonic mean of k_precision and k_recall."""
 
 def k_f1_pp(
     responses: Responses,
@@ -359,7 +359,7 @@ def k_f1_pp(
     lang: str = "en",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "as_is",
 ) -> Floats:
-    """K_f1 without the tokens of question and history."""
+    """As k_f1, but tokens of question and history don't count."""
 
 def k_precision(
     responses: Responses,
@@ -384,7 +384,7 @@ def k_precision_pp(
     lang: str = "en",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "as_is",
 ) -> Floats:
-    """K_precision without the tokens of question and history."""
+    """As k_precision, but tokens of question and history don't count."""
 
 def k_recall(
     responses: Responses,
@@ -408,7 +408,7 @@ def k_recall_pp(
     lang: str = "en",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "as_is",
 ) -> Floats:
-    """K_recall without the tokens of question and history."""
+    """As k_recall, but tokens of question and history don't count."""
 
 def llm_abstained(responses: Responses, *, prompt: str = "") -> Floats:
     """1 if a language model says that the response declines to answer."""
@@ -421,7 +421,7 @@ def llm_correctness(
     histories: Histories | None = None,
     prompt: str = "",
 ) -> Floats:
-    """1 if a language model finds all of some reference in the response, and nothing against it."""
+    """1 if a language model says that the response states a reference and nothing against it."""
 
 def llm_faithfulness(
     responses: Responses,
@@ -431,16 +431,16 @@ def llm_faithfulness(
     abstain: Literal["as_is", "exclude", "one", "zero"] = "exclude",
     prompt: str = "",
 ) -> Floats:
-    """1 if a language model finds all of the response in the contexts."""
+    """1 if a language model says that the contexts contain all of the response."""
 
 def llm_p_g(responses: Responses, *, answerable: Flags, prompt: str = "") -> Floats:
-    """Share of llm_abstained among the answerable items."""
+    """As p_g, but a language model says what abstains."""
 
 def llm_p_ir(responses: Responses, *, answerable: Flags, prompt: str = "") -> Floats:
-    """Share of llm_abstained among the unanswerable items."""
+    """As p_ir, but a language model says what abstains."""
 
 def meteor(responses: Responses, *, references: References, wordnet: str = "") -> Floats:
-    """METEOR: aligned words by form, stem and WordNet synonym."""
+    """METEOR: overlap of words that match by form, stem or WordNet synonym."""
 
 def na_f1(
     responses: Responses,
@@ -482,7 +482,7 @@ def p_g(
     rules: Literal["rules-3"] = "rules-3",
     variant: Literal["default", "contains"] = "default",
 ) -> Floats:
-    """Share that abstains among the answerable items."""
+    """Share of the answerable items whose response abstains."""
 
 def p_ir(
     responses: Responses,
@@ -492,7 +492,7 @@ def p_ir(
     rules: Literal["rules-3"] = "rules-3",
     variant: Literal["default", "contains"] = "default",
 ) -> Floats:
-    """Share that abstains among the unanswerable items."""
+    """Share of the unanswerable items whose response abstains."""
 
 def passage_citation_f1(
     responses: Responses,
@@ -514,7 +514,7 @@ def passage_citation_precision(
     abstain: Literal["as_is", "exclude", "one", "zero"] = "exclude",
     variant: Literal["default", "reference-code"] = "default",
 ) -> Floats:
-    """Share of the citations of passages that are sufficient or needed."""
+    """Share of the citations of passages that help to support their sentence."""
 
 def passage_citation_recall(
     responses: Responses,
@@ -525,7 +525,7 @@ def passage_citation_recall(
     abstain: Literal["as_is", "exclude", "one", "zero"] = "exclude",
     variant: Literal["default", "reference-code"] = "default",
 ) -> Floats:
-    """Share of the sentences that the passages they cite support."""
+    """Share of the sentences that are supported by the passages they cite."""
 
 def phrase_match(
     responses: Responses,
@@ -533,7 +533,7 @@ def phrase_match(
     task: Literal["unanswerable", "inconsistent"] = "unanswerable",
     read: Literal["whole", "answer"] = "whole",
 ) -> Floats:
-    """1 if the response contains a valid phrase."""
+    """FaithEval: 1 if the response contains a phrase such as "unknown" or "no answer"."""
 
 def phrase_match_strict(
     responses: Responses,
@@ -541,7 +541,7 @@ def phrase_match_strict(
     task: Literal["unanswerable", "inconsistent"] = "unanswerable",
     read: Literal["whole", "answer"] = "whole",
 ) -> Floats:
-    """1 if the response says the one phrase."""
+    """As phrase_match, but only "unknown" counts (or "conflict", with task=inconsistent)."""
 
 def phrase_match_word(
     responses: Responses,
@@ -549,7 +549,7 @@ def phrase_match_word(
     task: Literal["unanswerable", "inconsistent"] = "unanswerable",
     read: Literal["whole", "answer"] = "whole",
 ) -> Floats:
-    """Phrase_match with phrases on word boundaries."""
+    """As phrase_match, but only whole words count."""
 
 def precision(
     responses: Responses,
@@ -571,7 +571,7 @@ def q2_f1(
     dtype: str = "float32",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "as_is",
 ) -> Floats:
-    """Overlap of the answers that response and contexts give to questions about it (Q²)."""
+    """Q²: token F1 of the answers by response and contexts to questions about the response."""
 
 def q2_nli(
     responses: Responses,
@@ -584,7 +584,7 @@ def q2_nli(
     dtype: str = "float32",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "as_is",
 ) -> Floats:
-    """The same, and 1 or 0 where the one answer entails or contradicts the other (Q²)."""
+    """As q2_f1, but 1 or 0 if one answer entails or contradicts the other."""
 
 def rated(
     responses: Responses,
@@ -595,7 +595,7 @@ def rated(
     items: Literal["all", "free-form", "sampled"] = "all",
     runs: int = 1,
 ) -> Floats:
-    """Any quality from 1 to 5 by a rubric of your own: rated(rubric=FILE)."""
+    """Any quality, rated from 1 to 5 by your own rubric: rated(rubric=FILE)."""
 
 def recall(
     responses: Responses,
@@ -613,7 +613,7 @@ def recall_strict(
     normalizer: Literal["squad", "faitheval", "unicode-1"] = "squad",
     lang: str = "en",
 ) -> Floats:
-    """1 if the response contains a whole reference as a substring."""
+    """1 if the response contains a whole reference as a substring, else 0."""
 
 def relevance(
     responses: Responses,
@@ -625,7 +625,7 @@ def relevance(
     items: Literal["all", "free-form", "sampled"] = "all",
     runs: int = 1,
 ) -> Floats:
-    """How far it answers the question and only that, 1 to 5."""
+    """How well the response answers the question, without anything else, 1 to 5."""
 
 def rouge_1(responses: Responses, *, references: References) -> Floats:
     """ROUGE F-measure over words."""
@@ -646,7 +646,7 @@ def support(
     variant: Literal["windows", "reference-code"] = "windows",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "exclude",
 ) -> Floats:
-    """Mean probability that a claim is supported."""
+    """Mean probability that the contexts support a claim of the response."""
 
 def support_min(
     responses: Responses,
@@ -658,4 +658,4 @@ def support_min(
     variant: Literal["windows", "reference-code"] = "windows",
     abstain: Literal["as_is", "exclude", "one", "zero"] = "exclude",
 ) -> Floats:
-    """Probability of the weakest claim."""
+    """Lowest probability that the contexts support a claim of the response."""

@@ -1,6 +1,7 @@
-"""Does the response decline to answer, and should it? Does it say one of FaithEval's phrases?
+"""Metrics of abstention: whether a response declines to answer, and whether it should.
 
-Definitions: metrics.md, "Abstention" and "FaithEval accuracy"; Adlakha et al., section 5.3.
+The definitions are in docs/metrics.md, "Abstention" and "FaithEval accuracy", and in Adlakha et
+al., section 5.3.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from trueground.text import REFUSAL_RULES, contains_words
 from trueground.types import Status
 
 _SOURCE = "Adlakha et al. 2023, section 5.3"
-# The phrase list is part of the signature, so that a new list is a new measurement.
+# The name of the phrase list is part of the signature, because a new list changes values.
 _RULES = {
     "rules": MetricOption(REFUSAL_RULES.name, (REFUSAL_RULES.name,)),
     "variant": MetricOption("default", ("default", "contains")),
 }
-# FaithEval, appendix A: what counts as having said that there is no answer, or a conflict.
+# FaithEval, appendix A: phrases that say that there is no answer, or that the contexts conflict.
 PHRASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "unanswerable": {
         "strict": ("unknown",),
@@ -40,20 +41,20 @@ _PHRASE_OPTIONS = {"task": MetricOption("unanswerable", tuple(PHRASES)), **READ}
 
 
 def _abstained(context: BatchContext, options: Options) -> Column:
-    """With the phrase that declines."""
-    found = context.refusals
+    """Return 1 for each response that abstains, with its phrase as a note."""
+    phrases = context.refusals
     if options["variant"] == "contains":
-        found = [REFUSAL_RULES.find_phrase(response) for response in context.batch.responses]
-    column = Column.of(np.array([phrase is not None for phrase in found], np.bool_))
-    return replace(column, notes=[{"phrase": p} if p is not None else {} for p in found])
+        phrases = [REFUSAL_RULES.find_phrase(response) for response in context.batch.responses]
+    column = Column.of(np.array([phrase is not None for phrase in phrases], np.bool_))
+    return replace(column, notes=[{"phrase": p} if p is not None else {} for p in phrases])
 
 
 def _rate(name: str, answerable: bool, doc: str) -> Metric:
     def compute(context: BatchContext, options: Options) -> Column:
         flags = context.batch.answerable
-        other = np.array([f is not None and f != answerable for f in flags], np.bool_)
+        excluded = np.array([f is not None and f != answerable for f in flags], np.bool_)
         column = replace(_abstained(context, options), notes=None)
-        return column.without(other, Status.NOT_APPLICABLE)
+        return column.without(excluded, Status.NOT_APPLICABLE)
 
     return Metric(
         name=name,
@@ -67,12 +68,13 @@ def _rate(name: str, answerable: bool, doc: str) -> Metric:
     )
 
 
-def _phrase_match(name: str, phrases: str, words: bool, doc: str) -> Metric:
+def _phrase_match(name: str, list_name: str, whole_words: bool, doc: str) -> Metric:
     def compute(context: BatchContext, options: Options) -> Column:
-        wanted = PHRASES[options["task"]][phrases]
+        phrases = PHRASES[options["task"]][list_name]
         fixed = {"normalizer": "faitheval", "lang": "en"}
         responses = context.responses({**fixed, "read": options["read"]})
-        return Column.of(np.array([find_phrase(u, wanted, words) is not None for u in responses]))
+        matches = [find_phrase(response, phrases, whole_words) for response in responses]
+        return Column.of(np.array([match is not None for match in matches]))
 
     return Metric(
         name=name,
@@ -84,14 +86,18 @@ def _phrase_match(name: str, phrases: str, words: bool, doc: str) -> Metric:
     )
 
 
-def find_phrase(normalized: str, phrases: Iterable[str], words: bool) -> str | None:
-    """The first of `phrases` that occurs in the normalized text, or None.
+def find_phrase(normalized: str, phrases: Iterable[str], whole_words: bool) -> str | None:
+    """Return the first of `phrases` in a normalized text, or None.
 
-    Both sides are already normalized, with single spaces. With `words` a phrase must begin and end
-    at word boundaries; without, any substring will do (the paper's rule: "not" is in "another").
+    Args:
+        normalized: The text, normalized and with single spaces.
+        phrases: The phrases, normalized in the same way.
+        whole_words: Whether a phrase must begin and end at word boundaries. The paper's rule
+            accepts any substring, so "not" is in "another".
     """
     for phrase in phrases:
-        if contains_words(normalized, phrase) if words else phrase in normalized:
+        matches = contains_words(normalized, phrase) if whole_words else phrase in normalized
+        if matches:
             return phrase
     return None
 
@@ -101,16 +107,26 @@ METRICS = (
         name="abstained",
         family="abstention",
         compute=_abstained,
-        doc="1 if the response declines to answer for lack of information",
+        doc="1 if the response declines to answer because information is missing, else 0",
         source=_SOURCE,
         options=_RULES,
         higher_is_better=False,
     ),
-    _rate("p_ir", False, "share that abstains among the unanswerable items"),
-    _rate("p_g", True, "share that abstains among the answerable items"),
-    _phrase_match("phrase_match_strict", "strict", False, "1 if the response says the one phrase"),
-    _phrase_match("phrase_match", "loose", False, "1 if the response contains a valid phrase"),
+    _rate("p_ir", False, "share of the unanswerable items whose response abstains"),
+    _rate("p_g", True, "share of the answerable items whose response abstains"),
     _phrase_match(
-        "phrase_match_word", "loose", True, "phrase_match with phrases on word boundaries"
+        "phrase_match_strict",
+        "strict",
+        False,
+        'as phrase_match, but only "unknown" counts (or "conflict", with task=inconsistent)',
+    ),
+    _phrase_match(
+        "phrase_match",
+        "loose",
+        False,
+        'FaithEval: 1 if the response contains a phrase such as "unknown" or "no answer"',
+    ),
+    _phrase_match(
+        "phrase_match_word", "loose", True, "as phrase_match, but only whole words count"
     ),
 )

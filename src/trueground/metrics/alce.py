@@ -12,7 +12,7 @@ the definition in `passages`:
 - A citation is right only if all cited passages together support the sentence.
 - The precision of a response without a counted citation is 0.
 
-The sentences are ours, as NLTK's sentence model can't be shipped.
+The sentences come from this package's splitter, because NLTK's sentence model can't be shipped.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from trueground.text import CitedText
 from trueground.types import Failure, Passage, Status, Verdict
 
 REFERENCE = "reference-code"
-MAX_CITATIONS = 3  # of a sentence
+MAX_CITATIONS = 3  # per sentence
 _BRACKET_START = re.compile(r" ?\[([0-9]+)")
 
 
@@ -82,7 +82,7 @@ REFERENCE_CHECK = ClaimCheck("passages", request_maker(_read, _show), variant=RE
 class _Judged(NamedTuple):
     """The sentences of one response with the verdicts about them.
 
-    `missing` says why verdicts are missing; `spared` is whether none were requested.
+    `missing` is the reason if verdicts are missing; `spared` is whether none were requested.
     """
 
     sentences: list[CitedSentence]
@@ -91,7 +91,7 @@ class _Judged(NamedTuple):
     spared: bool
 
     def together(self, number: int) -> bool | None:
-        """Whether all passages of a sentence support it: False if none count, None if unknown."""
+        """Return whether a sentence is supported: False without passages, None if unknown."""
         sentence = self.sentences[number]
         if self.spared:
             return None
@@ -99,7 +99,7 @@ class _Judged(NamedTuple):
         return False if verdict is None else verdict.supported
 
     def outcome(self, number: int, passage: int) -> str | None:
-        """Return what a counted citation does for its sentence; None if a verdict is missing."""
+        """Return the outcome of a counted citation; None if a verdict is missing."""
         cited = self.sentences[number].cited
         together = self.together(number)
         if together is None:
@@ -142,29 +142,24 @@ def tally_precision(context: BatchContext, item: int) -> Tally:
     judged = _judge_all(context)[item]
     if not judged.sentences:
         return Status.NO_CLAIMS
-    outcomes = [
-        judged.outcome(number, passage)
-        for number, sentence in enumerate(judged.sentences)
-        for passage in sentence.cited
-    ]
+    outcomes = []
+    for number, sentence in enumerate(judged.sentences):
+        outcomes += [judged.outcome(number, passage) for passage in sentence.cited]
     if judged.missing is not None and outcomes:
         return judged.missing
     right = sum(outcome in ("sufficient", "needed") for outcome in outcomes)
-    # The script gives 0 to a response without citations: one unit that isn't hit.
+    # The script gives 0 to a response without citations, so it counts as one unit without a hit.
     return right, max(len(outcomes), 1)
 
 
 def reference_details(context: BatchContext, item: int) -> dict[str, Any]:
-    """Return the sentences of one response, and what each counted citation does for them."""
+    """Return the sentences of one response, with the outcome of each counted citation."""
     if not context.batch.has("contexts")[item]:
         return {}
     judged = _judge_all(context)[item]
     lines = []
     for number, sentence in enumerate(judged.sentences):
-        passages = [
-            {"number": passage, "outcome": judged.outcome(number, passage)}
-            for passage in sentence.cited
-        ]
+        passages = [{"number": n, "outcome": judged.outcome(number, n)} for n in sentence.cited]
         line = {"text": sentence.text, "start": sentence.start, "end": sentence.end}
         lines.append(line | {"supported": judged.together(number), "passages": passages})
     return {"passage_sentences": lines}

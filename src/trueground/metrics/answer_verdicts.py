@@ -15,13 +15,27 @@ from trueground.types import Status
 
 
 class AnswerVerdict:
-    """The verdict of an answer: grounded, partly, not, declined or unscored.
+    """The verdict of an answer: whether the contexts support all, some or none of its claims.
 
     Attributes:
         NAMES: The verdicts in the order in which they are shown. Arrays hold their indexes.
+        LABELS: What reports call each of them.
+        FORMER_NAMES: Names in files and gates of earlier versions, each with today's name.
     """
 
-    NAMES: ClassVar = ("grounded", "partly", "not", "declined", "unscored")
+    NAMES: ClassVar = ("grounded", "partly_grounded", "not_grounded", "abstained", "unscored")
+    LABELS: ClassVar = {
+        "grounded": "grounded",
+        "partly_grounded": "partly grounded",
+        "not_grounded": "not grounded",
+        "abstained": "declined to answer",
+        "unscored": "not judged",
+    }
+    FORMER_NAMES: ClassVar = {
+        "partly": "partly_grounded",
+        "not": "not_grounded",
+        "declined": "abstained",
+    }
 
     @staticmethod
     def choose_metric(specs: Sequence[Spec]) -> Spec | None:

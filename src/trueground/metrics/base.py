@@ -1,4 +1,4 @@
-"""What a metric is: a declaration, and arithmetic from texts and verdicts to one value an item."""
+"""Declarations of metrics: names, options, and how a batch becomes one value per item."""
 
 from __future__ import annotations
 
@@ -22,27 +22,44 @@ Details = Callable[[BatchContext, int], dict[str, Any]]
 
 @dataclass(frozen=True)
 class MetricOption:
-    """One option of a metric: its default, and what may be given instead."""
+    """One option of a metric.
+
+    Attributes:
+        default: The value if the option isn't set.
+        allowed: The possible values; empty if any text is allowed.
+        doc: What the option does, in one or two sentences.
+    """
 
     default: str
-    allowed: tuple[str, ...] = ()  # empty: any word
+    allowed: tuple[str, ...] = ()
+    doc: str = ""
 
     def check(self, metric: str, name: str, value: str) -> str:
-        """The value, or a UsageError that lists the allowed ones."""
+        """Return the value in its canonical form. UsageError if it isn't allowed."""
         if value.lower() in self.allowed:
             return value.lower()
         if self.allowed and value not in self.allowed:
             raise UsageError(
-                f"{metric}: {name}={value!r} is not one of {', '.join(self.allowed)}; "
-                f"leave it out for {self.default!r}"
+                f"{metric}: {name}={value!r} is invalid; expected one of "
+                f"{', '.join(self.allowed)} (default: {self.default})"
             )
         return value
 
 
 # Options that several metrics share.
-LEXICAL = {"normalizer": MetricOption("squad", Normalizer.NAMES), "lang": MetricOption("en")}
-# answer: only the part of a response that answers, for replies that give their reasons too.
-READ = {"read": MetricOption("whole", ("whole", "answer"))}
+LEXICAL = {
+    "normalizer": MetricOption(
+        "squad", Normalizer.NAMES, "How texts are normalized before they are compared."
+    ),
+    "lang": MetricOption("en", doc="Language of the texts; only unicode-1 uses it."),
+}
+READ = {
+    "read": MetricOption(
+        "whole",
+        ("whole", "answer"),
+        "Which part of a response is read. answer: its final answer, without the reasoning.",
+    )
+}
 FAITHEVAL_SOURCE = "Ming et al. 2024 (FaithEval), section 4"
 
 
@@ -51,8 +68,8 @@ class Requirement:
     """What a metric needs before it can compute.
 
     Attributes:
-        extra: The optional install of this package.
-        check: Raises an error for options that exclude each other, or for what isn't installed.
+        extra: The extra of this package to install, such as "hf".
+        check: Raises an error if options exclude each other or a resource isn't installed.
     """
 
     extra: str | None = None
@@ -61,12 +78,12 @@ class Requirement:
 
 @dataclass(frozen=True, kw_only=True)
 class Aggregation:
-    """What a run has besides the mean over its items.
+    """How the value of a run is computed, if it isn't just the mean over items.
 
     Attributes:
-        totals: Returns hits and units of each item, both of shape (n,), units 0 where nothing
-            counts. Hits over units of all items is the micro value.
-        harmonic: Two metrics. The run's mean is the harmonic mean of theirs.
+        totals: Returns hits and units of each item, both of shape (n,). Units are 0 for an item
+            that doesn't count. The micro value is the sum of hits over the sum of units.
+        harmonic: Names of two metrics. The value of a run is the harmonic mean of their values.
     """
 
     totals: Callable[[BatchContext, Options], tuple[Floats, Floats]] | None = None
@@ -80,10 +97,10 @@ PREDICTED_LABELS = tuple(dict.fromkeys(_LABEL_OF_FAMILY.values()))
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A metric's declaration.
+    """The declaration of a metric.
 
-    A metric asks nobody. An evaluation collects the queries of all metrics, and hands the answers
-    to `compute` with the batch.
+    A metric never calls a model. An evaluation collects the queries of all metrics, gets the
+    answers, and passes them to `compute` with the batch.
 
     Attributes:
         name: The name in commands and outputs.
@@ -92,13 +109,25 @@ class Metric:
         source: Where the definition is published.
         needs: Record fields without which an item is `missing_field`; a function of the options
             if these change them.
-        compute: Returns the Column of a batch from its context, and the options, all present.
+        compute: Returns the Column of a batch. It gets the batch's context and all options.
         options: The options by name.
-        queries: Returns what it asks of judges, the rater or a comparer.
-        aggregation: What a run has besides the mean over items.
+        queries: Returns the queries to judges, the rater or a comparer under the options.
+        aggregation: How the value of a run is computed, if it isn't just the mean over items.
         requires: What must be installed, and which options exclude each other.
-        higher_is_better: Whether more of it is better.
-        version: A new one for each change of values. It is part of the signature.
+        higher_is_better: Whether higher values are better.
+        version: Part of the signature. Change it whenever the values change.
+
+    Example:
+        >>> from trueground.metrics import Column
+        >>> def compute(context, options):
+        ...     return Column.of([len(response) for response in context.batch.responses])
+        >>> length = tg.Metric(
+        ...     name="length",
+        ...     family="other",
+        ...     doc="number of characters of the response",
+        ...     source="",
+        ...     compute=compute,
+        ... )
     """
 
     name: str
@@ -116,9 +145,10 @@ class Metric:
 
     @property
     def predicted_label(self) -> str | None:
-        """The label of people that the metric predicts. None if it predicts none.
+        """The human label that the metric predicts, or None.
 
-        How much of the contexts an answer uses doesn't say whether it is faithful to them.
+        Recall against the contexts predicts none: an answer that uses little of the contexts may
+        still be faithful to them.
         """
         if not self.higher_is_better or (self.family != "correctness" and "recall" in self.name):
             return None
@@ -132,7 +162,13 @@ class Metric:
         details: Callable[[Options], Details],
         **declared: Any,
     ) -> Metric:
-        """Declare a citation metric: hits over units, with a micro value over a run."""
+        """Declare a citation metric: hits over units, with a micro value for a run.
+
+        Args:
+            counts: Returns hits and units of each item.
+            details: Returns, under the options, the function for the evidence of one item.
+            declared: Other fields of the metric.
+        """
 
         def compute(context: BatchContext, o: Options) -> Column:
             return replace(counts(context, o).column, details=details(o))
@@ -157,8 +193,8 @@ class Metric:
 
         Args:
             parts: The names of the metrics, precision first.
-            precision: Counts of the first.
-            recall: Counts of the second.
+            precision: Returns the counts of the first metric.
+            recall: Returns the counts of the second metric.
             details: As in `counted`.
             declared: Other fields of the metric.
         """
@@ -181,7 +217,7 @@ class Metric:
         return self.needs_with(self.default_options)
 
     def needs_with(self, options: Options) -> tuple[str, ...]:
-        """The record fields that it needs with these options."""
+        """Return the record fields that it needs with these options."""
         return self.needs(options) if callable(self.needs) else self.needs
 
     @property
@@ -193,9 +229,13 @@ class Metric:
 
 @dataclass(frozen=True)
 class Spec:
-    """A metric with its options fixed. `key` names it in every output.
+    """A metric with its options.
 
-    `judge` is the number of the judge whose verdicts it reads, where there are several.
+    Attributes:
+        metric: The metric.
+        options: All its options.
+        key: Its name in every output, with the options that differ from their defaults.
+        judge: Number of the judge whose verdicts it reads.
     """
 
     metric: Metric
@@ -205,12 +245,13 @@ class Spec:
 
     @property
     def signature(self) -> str:
-        """Everything that fixes the value, sacrebleu style: `f1|v:1|normalizer:squad|lang:en`."""
+        """Name, version and options in sacrebleu style: `f1|v:1|normalizer:squad|lang:en`."""
         parts = [self.metric.name, f"v:{self.metric.version}"]
         parts += [f"{name}:{value}" for name, value in self.options.items()]
-        # Which responses decline decides their values too.
-        rules = self.options.get("abstain", "as_is") != "as_is"
-        return "|".join([*parts, f"rules:{REFUSAL_RULES.name}"] if rules else parts)
+        if self.options.get("abstain", "as_is") != "as_is":
+            # The values depend on which responses abstain.
+            parts.append(f"rules:{REFUSAL_RULES.name}")
+        return "|".join(parts)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -219,7 +260,7 @@ class Spec:
 
     @cached_property
     def queries(self) -> tuple[Query, ...]:
-        """What it asks under these options."""
+        """All queries under these options."""
         return self.metric.queries(self.options)
 
     @cached_property
@@ -229,17 +270,17 @@ class Spec:
 
     @property
     def rating(self) -> RatingQuery | None:
-        """What it asks the rater under these options; None if it asks nothing."""
+        """The query to the rater under these options; None if there is none."""
         return next((query for query in self.queries if isinstance(query, RatingQuery)), None)
 
     @property
     def comparer(self) -> str | None:
-        """The comparer that it asks under these options; None if it asks none."""
+        """The comparer that it needs under these options; None if it needs none."""
         comparers = (q.comparer for q in self.queries if isinstance(q, ComparisonQuery))
         return next(comparers, None)
 
     def column(self, context: BatchContext) -> Column:
-        """Values and statuses of a batch; a missing field wins over what was computed."""
+        """Return values and statuses of a batch. Items without a needed field have no value."""
         column = self._compute(context.of_judge(self.judge))
         present = np.ones(len(context.batch), np.bool_)
         for need in self.needs:
@@ -253,25 +294,25 @@ class Spec:
         )
 
     def _compute(self, context: BatchContext) -> Column:
-        """What the metric computes; ProtocolError if it is no Column of the batch's items."""
+        """Return the metric's column. ProtocolError if it isn't a Column of the batch's items."""
         metric = f"the metric {self.metric.name!r}"
         try:
             column = self.metric.compute(context, self.options)
-        except ProtocolError as error:  # of `Column.of`, which does not know the metric
+        except ProtocolError as error:  # `Column.of` doesn't know the name of the metric.
             raise ProtocolError(f"{metric}: {error}") from None
         check_column(metric, column, len(context.batch))
         return column
 
     def with_options(self, chosen: Mapping[str, str]) -> Spec:
-        """The same metric with these options, the others at their defaults."""
+        """Return the same metric with these options and the defaults of the others."""
         return make_spec(self.metric, chosen)
 
     def hits(self, name: str) -> Spec:
-        """The hits of a metric with totals as a column; `name` is put after the key."""
+        """Return a metric whose values are the hits. `name` is appended to the key."""
         return self._total(0, name)
 
     def units(self, name: str) -> Spec:
-        """The units of a metric with totals as a column; `name` is put after the key."""
+        """Return a metric whose values are the units. `name` is appended to the key."""
         return self._total(1, name)
 
     def _total(self, which: int, name: str) -> Spec:
@@ -285,34 +326,37 @@ class Spec:
         return replace(self, metric=metric, key=f"{self.key}{name}")
 
     def by_judge(self, number: int, label: str) -> Spec:
-        """The same metric by another judge: `grounding_f1@bi-encoder`."""
+        """Return the same metric with another judge: `grounding_f1@bi-encoder`."""
         return replace(self, key=f"{self.key}@{label}", judge=number)
 
 
 def make_spec(metric: Metric, chosen: Mapping[str, str]) -> Spec:
-    """Fix a metric's options; only those that differ from the default stand in the key."""
+    """Return a metric with its options. The key has those that differ from their defaults."""
     for name in chosen:
         if name not in metric.options:
-            known = ", ".join(metric.options) or "none"
-            raise UsageError(f"{metric.name} has no option {name!r}; it has: {known}")
-    options = {
-        name: option.check(metric.name, name, chosen.get(name, option.default))
-        for name, option in metric.options.items()
-    }
+            supported = ", ".join(metric.options) or "none"
+            raise UsageError(f"{metric.name} has no option {name!r}. Its options are: {supported}")
+    options = {}
+    for name, option in metric.options.items():
+        options[name] = option.check(metric.name, name, chosen.get(name, option.default))
     changed = {n: v for n, v in options.items() if v != metric.options[n].default}
     key = ComponentSpec("metric", metric.name, None, changed).written
     return Spec(metric, options, key)
 
 
 def abstain_option(default: str) -> dict[str, MetricOption]:
-    """The option `abstain`: what becomes of items whose response declines to answer."""
-    return {"abstain": MetricOption(default, ("as_is", "exclude", "one", "zero"))}
+    """Return the option `abstain`, the policy for responses that abstain."""
+    doc = (
+        "Responses that decline to answer are scored like others (as_is), left out (exclude), or "
+        "get the value 1 or 0 (one, zero)."
+    )
+    return {"abstain": MetricOption(default, ("as_is", "exclude", "one", "zero"), doc)}
 
 
 def apply_abstain(column: Column, context: BatchContext, options: Options) -> Column:
-    """Return the column under the metric's policy on responses that abstain.
+    """Return the column under the metric's policy for responses that abstain.
 
-    A refusal makes no claims, so the policy covers items without claims, too.
+    A refusal makes no claims, so the policy includes items without claims.
     """
     policy = options["abstain"]
     if policy == "as_is":

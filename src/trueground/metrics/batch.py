@@ -1,4 +1,4 @@
-"""A batch of answers as columns: what the evidence of all metrics is drawn from."""
+"""A batch of answers as columns, and the values of a metric over a batch."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from trueground.text import Sentence
 
 
+# For each field that a metric may need, which items have it.
 _TESTS: dict[str, Callable[[Batch], Iterable[bool]]] = {
     "contexts": lambda b: (bool(k) and not k.isspace() for k in b.knowledge),
     "gold_contexts": lambda b: (bool(b.context_numbers(i, "gold")) for i in range(len(b))),
@@ -52,13 +53,13 @@ Codes = NDArray[np.uint8]
 
 Options = Mapping[str, str]
 Notes = list[dict[str, Any] | None]
-# Hits and units of one item, or why it has none. No units at all is `no_claims`.
+# Hits and units of one item, or why it has none. Without units, the status is `no_claims`.
 Tally = tuple[int, int] | Status | Failure
 
 
 @dataclass
 class Batch:
-    """n answers; every column has n entries, `None` where the field was not given."""
+    """Columns of n answers. An entry is None if the record doesn't have the field."""
 
     responses: Sequence[str]
     questions: Sequence[str | None] = ()
@@ -81,8 +82,8 @@ class Batch:
                 continue
             if len(column):
                 raise UsageError(
-                    f"{name} has {len(column)} entries, responses has {len(self)}; "
-                    "every list must have one entry per response"
+                    f"{name} has {len(column)} entries, but there are {len(self)} responses. Pass "
+                    "one entry per response"
                 )
             setattr(self, name, [None] * len(self))
 
@@ -91,7 +92,7 @@ class Batch:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> Batch:
-        """The columns of these records."""
+        """Return the columns of records."""
         return cls(
             responses=[r.response for r in records],
             questions=[r.question for r in records],
@@ -109,41 +110,44 @@ class Batch:
         )
 
     def has(self, need: str) -> Mask:
-        """Which items have this field, shape (n,). Blank contexts are no contexts."""
+        """Return which items have a field, shape (n,). Blank contexts don't count."""
         if need not in self._present:
             self._present[need] = np.fromiter(_TESTS[need](self), np.bool_, len(self))
         return self._present[need]
 
     def context_numbers(self, item: int, scope: str = "input") -> list[int]:
-        """Numbers of the non-blank contexts of one item: all, or only those marked as gold."""
-        passages = enumerate(self.contexts[item] or ())
-        return [
-            i
-            for i, p in passages
-            if p.text and not p.text.isspace() and (scope == "input" or p.gold)
-        ]
+        """Return the indexes of an item's contexts that aren't blank.
+
+        Args:
+            item: Index of the item.
+            scope: "input" for all contexts, "gold" for those marked as gold.
+        """
+        numbers = []
+        for number, passage in enumerate(self.contexts[item] or ()):
+            if scope != "input" and not passage.gold:
+                continue
+            if passage.text and not passage.text.isspace():
+                numbers.append(number)
+        return numbers
 
     def texts(self, item: int, rows: Sequence[int]) -> tuple[str, ...]:
-        """The texts of these contexts."""
+        """Return the texts of an item's contexts with these indexes."""
         passages = self.contexts[item] or ()
         return tuple(passages[i].text for i in rows)
 
     @cached_property
     def knowledge(self) -> list[str]:
         """K: the context texts of each item, without titles, joined with one space."""
-        return [" ".join([p.text for p in ps]) if ps else "" for ps in self.contexts]
+        return [_join_passages(passages) for passages in self.contexts]
 
     @cached_property
     def prior_turns(self) -> list[str]:
-        """H: question plus history, joined with one space."""
-        pairs = zip(self.questions, self.histories, strict=True)
-        return [
-            q or "" if not h else " ".join([q or "", *(t.content for t in h)]) for q, h in pairs
-        ]
+        """H: the question and the history of each item, joined with one space."""
+        return list(map(_join_turns, self.questions, self.histories))
 
     @cached_property
     def numbered(self) -> list[tuple[Sentence, ...]]:
-        """The sentences of each response with the numbers of passages that they cite."""
+        """The sentences of each response, with the numbers of passages that they cite."""
         from trueground.text import CitedText
 
         return [CitedText(response).numbered_sentences() for response in self.responses]
@@ -151,27 +155,44 @@ class Batch:
     @cached_property
     def references_flat(self) -> list[str]:
         """All references, item after item."""
-        return [r for refs in self.references if refs for r in refs]
+        flat: list[str] = []
+        for references in self.references:
+            if references:
+                flat += references
+        return flat
 
     @cached_property
     def reference_counts(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Number of references of each item, shape (n,)."""
+        """The number of references of each item, shape (n,)."""
         return np.array([len(refs) if refs else 0 for refs in self.references], np.int64)
 
 
+def _join_passages(passages: Sequence[Passage] | None) -> str:
+    return " ".join([passage.text for passage in passages]) if passages else ""
+
+
+def _join_turns(question: str | None, history: Sequence[Turn] | None) -> str:
+    if not history:
+        return question or ""
+    return " ".join([question or "", *[turn.content for turn in history]])
+
+
 def _triples_or_no_graph(batch: Batch, column: Sequence[list[Triple] | None]) -> Iterator[bool]:
-    """Where there is no graph to cite, nothing is missing: the metrics do not apply."""
+    """Yield whether an item has triples; without a graph to cite, none are missing."""
     pairs = zip(column, batch.graphs, strict=True)
     return (triples is not None or graphs == [] for triples, graphs in pairs)
 
 
 @dataclass
 class Column:
-    """One metric over a batch: `values` (n,) are NaN exactly where `status` (n,) is not scored.
+    """The values of one metric over a batch of n items.
 
-    `notes` (n entries) is what else the evidence of each item should tell. `details` gives the
-    evidence of one item of a context: where several metrics have the same function, the first of
-    them holds it.
+    Attributes:
+        values: Value of each item, shape (n,). NaN for items that aren't scored.
+        status: Status code of each item, shape (n,). 0 is scored.
+        notes: More evidence of each item for items.jsonl, n entries.
+        details: Returns the evidence of one item from the batch's context and the item's index.
+            If several metrics have the same function, only the first one writes the evidence.
     """
 
     values: Floats
@@ -181,19 +202,25 @@ class Column:
 
     @classmethod
     def of(cls, values: NDArray[np.floating] | NDArray[np.integer] | Mask) -> Column:
-        """A column in which every item is scored. Raises ProtocolError for what is no number."""
+        """Return a column in which every item is scored.
+
+        Args:
+            values: One number or bool per item, shape (n,).
+
+        Raises:
+            ProtocolError: A value isn't a number.
+        """
         try:
             numbers = np.asarray(values, np.float64)
         except (TypeError, ValueError) as error:
-            found = describe_value(values)
             raise ProtocolError(
-                f"Column.of takes one number for each item; found {found} ({error})"
+                f"Column.of got {describe_value(values)}; expected one number per item ({error})"
             ) from None
         return cls(numbers, np.zeros(len(numbers), np.uint8))
 
     @classmethod
     def harmonic(cls, precision: Column, recall: Column) -> Column:
-        """Return F1 of each item; 0 if there is a recall but no claim to take a precision of."""
+        """Return the F1 of each item; 0 if it has a recall but no claims for a precision."""
         empty = precision.status == Status.NO_CLAIMS.code
         values = harmonic_mean(np.where(empty, 0.0, precision.values), recall.values)
         status = np.where(recall.status > 0, recall.status, np.where(empty, 0, precision.status))
@@ -201,22 +228,23 @@ class Column:
         return cls(values, status.astype(np.uint8), recall.notes)
 
     def without(self, mask: Mask, status: Status) -> Column:
-        """The same, but the masked items get this status; an earlier status stays."""
+        """Return the column with this status for the masked items that are scored so far."""
         mask = mask & (self.status == 0)
         code = np.uint8(status.code)
         values = np.where(mask, np.nan, self.values)
         return replace(self, values=values, status=np.where(mask, code, self.status))
 
     def replaced(self, mask: Mask, value: float) -> Column:
-        """The same, but the masked items that are scored get this value."""
+        """Return the column with this value for the masked items that are scored."""
         return replace(self, values=np.where(mask & (self.status == 0), value, self.values))
 
     def filled(
         self, answers: Sequence[Comparison | Rating | None], values: Sequence[float | None]
     ) -> Column:
-        """The same with value and status of each answer; items without an answer stay as they are.
+        """Return the column with the value and status of each answer.
 
-        Notes tell why an answer has no value, and what else there is to see.
+        Items without an answer don't change. The notes have the reply of the model, and the reason
+        if there is no value.
         """
         column = replace(self, values=self.values.copy(), status=self.status.copy())
         column.notes = [None] * len(answers)
@@ -230,24 +258,22 @@ class Column:
                 note["replies"] = list(answer.replies) or None
             else:
                 note |= answer.detail or {}
-            column.notes[i] = {
-                name: text for name, text in note.items() if text is not None
-            } or None
+            column.notes[i] = {key: text for key, text in note.items() if text is not None} or None
         return column
 
 
 def check_column(metric: str, column: object, n: int) -> None:
-    """Raise ProtocolError if this is no Column with a value and a status for each of n items.
+    """Raise ProtocolError unless this is a Column with a value and a status for each item.
 
     Args:
-        metric: Which metric computed it, as errors name it.
-        column: What the metric returned.
-        n: How many items the batch has.
+        metric: The metric, as the error names it.
+        column: The object that the metric returned.
+        n: Number of items in the batch.
     """
     expected = f"expected a Column of {n} items, such as Column.of(values)"
     if not isinstance(column, Column):
         raise ProtocolError(f"{metric} returned {describe_value(column)}; {expected}")
-    kinds = {"values": "biuf", "status": "iu"}  # as numpy names them
+    kinds = {"values": "biuf", "status": "iu"}  # Kinds of dtypes in numpy.
     for name, kind in kinds.items():
         array = getattr(column, name)
         if not isinstance(array, np.ndarray) or array.dtype.kind not in kind:
@@ -256,14 +282,14 @@ def check_column(metric: str, column: object, n: int) -> None:
             )
         if array.shape != (n,):
             raise ProtocolError(
-                f"{metric} returned a Column whose {name} have the shape {array.shape}; {expected}"
+                f"{metric} returned a Column whose {name} have shape {array.shape}; {expected}"
             )
     if column.notes is not None and len(column.notes) != n:
         raise ProtocolError(f"{metric} returned {len(column.notes)} notes; {expected}")
     if n and int(column.status.max()) >= len(Status):
         raise ProtocolError(
             f"{metric} returned the status {column.status.max()}; expected 0 to "
-            f"{len(Status) - 1}, as `Column.without` sets them"
+            f"{len(Status) - 1}. Set statuses with `Column.without`"
         )
 
 
@@ -275,7 +301,7 @@ def _describe_array(value: object) -> str:
 
 @dataclass(frozen=True)
 class Counts:
-    """Tallies of n items as columns of shape (n,); hits and units are 0 where there is none."""
+    """Tallies of n items as columns of shape (n,); hits and units are 0 without a tally."""
 
     hits: Floats
     units: Floats
@@ -284,7 +310,7 @@ class Counts:
 
     @classmethod
     def of(cls, tallies: Sequence[Tally]) -> Counts:
-        """The columns of these items."""
+        """Return the columns of tallies."""
         n = len(tallies)
         notes: Notes = [None] * n
         counts = cls(np.zeros(n), np.zeros(n), np.zeros(n, np.uint8), notes)
@@ -299,22 +325,26 @@ class Counts:
         return counts
 
     def under(self, policy: str, declined: Mask) -> Counts:
-        """The counts under a policy on responses that decline (see `apply_abstain`).
+        """Return the counts under a policy for responses that abstain.
 
-        Where such a response gets a value it counts as that value does: with its units, or with
-        one where it has none.
+        If the policy sets a value, all units of the response count as hits or none does. A
+        response without units counts as one unit.
+
+        Args:
+            policy: The option `abstain` of the metric.
+            declined: Which responses abstain, shape (n,).
         """
         if policy == "as_is":
             return self
         if policy == "exclude":
-            gone = declined & (self.status == 0)
-            status = np.where(gone, np.uint8(Status.ABSTAINED.code), self.status)
-            hits, units = np.where(gone, 0, self.hits), np.where(gone, 0, self.units)
+            excluded = declined & (self.status == 0)
+            status = np.where(excluded, np.uint8(Status.ABSTAINED.code), self.status)
+            hits, units = np.where(excluded, 0, self.hits), np.where(excluded, 0, self.units)
             return Counts(hits, units, status, self.notes)
-        set_ = declined & ((self.status == 0) | (self.status == Status.NO_CLAIMS.code))
-        units = np.where(set_, np.maximum(self.units, 1), self.units)
-        hits = np.where(set_, units if policy == "one" else 0, self.hits)
-        return Counts(hits, units, np.where(set_, np.uint8(0), self.status), self.notes)
+        covered = declined & ((self.status == 0) | (self.status == Status.NO_CLAIMS.code))
+        units = np.where(covered, np.maximum(self.units, 1), self.units)
+        hits = np.where(covered, units if policy == "one" else 0, self.hits)
+        return Counts(hits, units, np.where(covered, np.uint8(0), self.status), self.notes)
 
     @property
     def totals(self) -> tuple[Floats, Floats]:
@@ -324,17 +354,18 @@ class Counts:
     @property
     def column(self) -> Column:
         """Hits over units."""
-        some = self.units > 0
-        values = np.divide(self.hits, self.units, out=np.full(len(some), np.nan), where=some)
+        has_units = self.units > 0
+        nan = np.full(len(self.units), np.nan)
+        values = np.divide(self.hits, self.units, out=nan, where=has_units)
         return Column(values, self.status.copy(), self.notes)
 
 
 def ratio(a: NDArray[np.int64], b: NDArray[np.int64], empty: float) -> Floats:
-    """a / b, and `empty` where b is 0."""
+    """Return a / b, or `empty` if b is 0, elementwise."""
     return np.where(b > 0, a / np.maximum(b, 1), empty)
 
 
 def harmonic_mean(a: Floats, b: Floats) -> Floats:
-    """2ab / (a + b) of numbers that are not negative, of any one shape; 0 where both are 0."""
+    """Return 2ab / (a + b), or 0 if both are 0, elementwise; a and b must be at least 0."""
     total = a + b
     return np.where(total > 0, 2 * a * b / np.where(total > 0, total, 1.0), total)

@@ -1,6 +1,6 @@
 """Sentences of a response with the passages that each cites, and the requests about them.
 
-Two rules read the same brackets: the definition of `passages` and that of ALCE's script in `alce`.
+Two modules use them: `passages` for the definition here, `alce` for that of ALCE's script.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from trueground.metrics.context import (
 )
 from trueground.types import Claim, Failure, JudgeRequest, Passage, Verdict
 
-# Characters of texts that are put together from the passages that the sentences of one item cite:
-# 20 passages of 1,000 characters behind each of 40 sentences make 17 million.
+# Limit for the joined passages of all requests about one item. 40 sentences that each cite 20
+# passages of 1,000 characters make 17 million characters.
 MAX_CHARACTERS_CITED = 20_000_000
 # The number of a sentence, and the passages that it is checked against.
 Reading = tuple[int, tuple[int, ...]]
@@ -29,7 +29,7 @@ Reading = tuple[int, tuple[int, ...]]
 class CitedSentence(NamedTuple):
     """A sentence without its brackets, its offsets in the response, and the passages to check.
 
-    `cited` holds passage numbers from 1; it is empty where there is nothing to ask a judge.
+    `cited` holds passage numbers from 1. It is empty if a judge has nothing to check.
     """
 
     text: str
@@ -45,10 +45,10 @@ def without(cited: tuple[int, ...], number: int) -> tuple[int, ...]:
 
 
 def list_readings(sentences: Sequence[CitedSentence]) -> list[Reading]:
-    """Return what a judge is asked about one response, in order and each once.
+    """Return the checks of one response by a judge, in order and without duplicates.
 
-    For each sentence: whether all its passages together support it, then whether each alone does,
-    then whether all but each do.
+    For each sentence: whether all its passages together support it, whether each passage alone
+    does, and whether the others do without it.
     """
     readings: dict[Reading, None] = {}
     for number, sentence in enumerate(sentences):
@@ -59,7 +59,7 @@ def list_readings(sentences: Sequence[CitedSentence]) -> list[Reading]:
         if len(cited) > 1:
             for passage in cited:
                 readings[number, (passage,)] = None
-        if len(cited) > 2:  # of two passages, each is all but the other
+        if len(cited) > 2:  # With two passages, leaving one out is the same as the other alone.
             for passage in cited:
                 readings[number, without(cited, passage)] = None
     return list(readings)
@@ -68,7 +68,12 @@ def list_readings(sentences: Sequence[CitedSentence]) -> list[Reading]:
 def request_maker(
     read: Callable[[Batch, int], list[CitedSentence]], show: Callable[[Passage], str]
 ) -> Callable[[BatchContext, ClaimCheck], list[list[ClaimRequest] | Failure]]:
-    """Return the `requests` of a `ClaimCheck`: `read` gives sentences, `show` a passage's text."""
+    """Return the function `requests` of a `ClaimCheck`.
+
+    Args:
+        read: Returns the sentences of an item of a batch.
+        show: Returns the text of a passage, as the judge reads it.
+    """
 
     def requests_of(batch: Batch, item: int) -> list[ClaimRequest] | Failure:
         sentences = read(batch, item)
@@ -91,7 +96,7 @@ def request_maker(
 
 
 def _count_characters(sentences: Sequence[CitedSentence], passages: Sequence[str]) -> int:
-    """Return how long the texts of all readings are together."""
+    """Return the total length of the texts of all readings."""
     lengths = [len(passage) for passage in passages]
     characters = 0
     for sentence in sentences:
@@ -107,13 +112,14 @@ def verdicts_by_reading(
     """Return each reading with its verdict.
 
     Raises:
-        UsageError: If the caller's own `supported` has another number of verdicts.
+        UsageError: The caller passed `supported` with another number of verdicts.
     """
     readings = list_readings(sentences)
     if len(checked.verdicts) != len(readings):
         raise UsageError(
-            f"supported[{item}] has {len(checked.verdicts)} verdicts; expected {len(readings)}: "
-            "for each sentence that cites one about all its passages; with two or more also one "
-            "about each alone, with three or more then one about all but each"
+            f"supported[{item}] has {len(checked.verdicts)} verdicts; expected {len(readings)}. "
+            "Each sentence with citations needs one verdict for all its passages together. If it "
+            "cites two or more, add one for each passage alone. If it cites three or more, add "
+            "one for the others without each passage"
         )
     return dict(zip(readings, checked.verdicts, strict=True))

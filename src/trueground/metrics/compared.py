@@ -1,9 +1,9 @@
 """Metrics of models that compare a response with its references or its contexts.
 
-Definitions: metrics.md, "Correctness against references", "Faithfulness to the given knowledge" and
-"Abstention"; Adlakha et al. 2023, sections 4.1, 5.1 and 5.3. Here stands what the models are shown,
-which items they are asked about, and which of their numbers is the metric. The model of the `llm_`
-metrics, which says yes or no, is the one that `--rater` names.
+The definitions are in docs/metrics.md, "Correctness against references", "Faithfulness to the given
+knowledge" and "Abstention", and in Adlakha et al. 2023, sections 4.1, 5.1 and 5.3. This module
+decides which items are compared, which texts the models get, and which of their numbers is the
+metric. The model of the `llm_` metrics, which answers yes or no, is set by `--rater`.
 """
 
 from __future__ import annotations
@@ -25,37 +25,59 @@ from trueground.metrics.context import BatchContext, ComparisonQuery
 from trueground.types import Comparison, ComparisonRequest, Status
 
 Requests = list[ComparisonRequest | None]
-# Which items are asked about, and after the answers are in, what else becomes of the column.
+# Selects the items that are compared.
 Items = Callable[[BatchContext, Options], Mask]
+# Changes the column after the comparisons.
 Finish = Callable[[Column, BatchContext, Options], Column]
-_AUTO = MetricOption("auto")
-_LOADING = {"revision": MetricOption(""), "device": _AUTO, "dtype": MetricOption("float32")}
-_LAYER = {"model": MetricOption("FacebookAI/roberta-large"), "layer": _AUTO, **_LOADING}
-_LABEL = {"label": _AUTO, "backend": _AUTO, **_LOADING}
-_BEM = {"model": MetricOption("kortukov/answer-equivalence-bem"), **_LABEL}
-_CRITIC = {"model": MetricOption("McGill-NLP/roberta-large-faithcritic"), **_LABEL}
-# Several models, each under its own name.
+_DEVICE = MetricOption("auto", doc="Device of the model, such as cpu or cuda.")
+_DTYPE = MetricOption("float32", doc="Type of the model's weights.")
+_LOADING = {
+    "revision": MetricOption("", doc="Revision of the model on the Hugging Face Hub."),
+    "device": _DEVICE,
+    "dtype": _DTYPE,
+}
+_LAYER = {
+    "model": MetricOption("FacebookAI/roberta-large", doc="Model of the Hugging Face Hub."),
+    "layer": MetricOption("auto", doc="Layer whose embeddings are compared. auto: as published."),
+    **_LOADING,
+}
+_LABEL = {
+    "label": MetricOption("auto", doc="Label of the model whose probability is read."),
+    "backend": MetricOption("auto", doc="Library that runs the model: auto, onnx or torch."),
+    **_LOADING,
+}
+_BEM = {
+    "model": MetricOption("kortukov/answer-equivalence-bem", doc="Model of the Hugging Face Hub."),
+    **_LABEL,
+}
+_CRITIC = {
+    "model": MetricOption(
+        "McGill-NLP/roberta-large-faithcritic", doc="Model of the Hugging Face Hub."
+    ),
+    **_LABEL,
+}
+# Q² needs three models, so each has its own option.
 _Q2 = {
-    "questions": MetricOption("mrm8488/t5-base-finetuned-question-generation-ap"),
-    "answers": MetricOption("ktrapeznikov/albert-xlarge-v2-squad-v2"),
-    "nli": MetricOption("FacebookAI/roberta-large-mnli"),
-    "device": _AUTO,
-    "dtype": MetricOption("float32"),
+    "questions": MetricOption(
+        "mrm8488/t5-base-finetuned-question-generation-ap", doc="Model that asks questions."
+    ),
+    "answers": MetricOption(
+        "ktrapeznikov/albert-xlarge-v2-squad-v2", doc="Model that answers questions."
+    ),
+    "nli": MetricOption("FacebookAI/roberta-large-mnli", doc="Model that compares answers."),
+    "device": _DEVICE,
+    "dtype": _DTYPE,
 }
 _BERTSCORE = {
-    "precision": (
-        "mean over the response's tokens of the largest cosine with the reference's (BERTScore)"
-    ),
-    "recall": (
-        "mean over the reference's tokens of the largest cosine with the response's (BERTScore)"
-    ),
-    "f1": "harmonic mean of BERTScore's precision and recall",
+    "precision": "BERTScore precision: how similar the response's tokens are to the reference's",
+    "recall": "BERTScore recall: how similar the reference's tokens are to the response's",
+    "f1": "harmonic mean of BERTScore precision and recall",
 }
-_CRITIC_DOC = "1 − the probability that the response is hallucinated (FaithCritic)"
+_CRITIC_DOC = "1 minus the probability that the response is hallucinated (FaithCritic)"
 _BEM_DOC = "probability that response and reference are equivalent answers to the question"
 _Q2_DOCS = {
-    "f1": "overlap of the answers that response and contexts give to questions about it (Q²)",
-    "nli": "the same, and 1 or 0 where the one answer entails or contradicts the other (Q²)",
+    "f1": "Q²: token F1 of the answers by response and contexts to questions about the response",
+    "nli": "as q2_f1, but 1 or 0 if one answer entails or contradicts the other",
 }
 
 
@@ -77,14 +99,18 @@ def _metric(
     extra: str | None = None,
     higher_is_better: bool = True,
 ) -> Metric:
-    """A metric of a comparer's number; items that are not asked about are 0."""
+    """Declare a metric of a comparer's number; items that aren't compared get 0."""
 
     def compute(context: BatchContext, o: Options) -> Column:
-        found = context.comparisons(comparer(o), requests(context, o))
-        values = [
-            value(one) if one is not None and one.status is Status.SCORED else None for one in found
-        ]
-        return finish(Column.of(np.zeros(len(found))).filled(found, values), context, o)
+        comparisons = context.comparisons(comparer(o), requests(context, o))
+        values: list[float | None] = []
+        for comparison in comparisons:
+            if comparison is not None and comparison.status is Status.SCORED:
+                values.append(value(comparison))
+            else:
+                values.append(None)
+        column = Column.of(np.zeros(len(comparisons))).filled(comparisons, values)
+        return finish(column, context, o)
 
     def queries(o: Options) -> tuple[ComparisonQuery, ...]:
         return (ComparisonQuery(comparer(o), lambda context: requests(context, o)),)
@@ -103,7 +129,7 @@ def _metric(
     )
 
 
-# Small models. Metrics of the same comparer share its answers.
+# Metrics of small models. Metrics of the same comparer share its answers.
 
 
 def _references(batch: Batch, item: int) -> ComparisonRequest | None:
@@ -112,7 +138,7 @@ def _references(batch: Batch, item: int) -> ComparisonRequest | None:
 
 
 def _answers(batch: Batch, item: int) -> ComparisonRequest | None:
-    """With the question: in a conversation its last turn only."""
+    """Return the request with the question; of a conversation, only its last turn."""
     references, question = batch.references[item], batch.questions[item]
     if not references or not question or question.isspace():
         return None
@@ -120,7 +146,7 @@ def _answers(batch: Batch, item: int) -> ComparisonRequest | None:
 
 
 def _contexts(batch: Batch, item: int) -> ComparisonRequest | None:
-    """All contexts as one text."""
+    """Return the request with all contexts as one text."""
     texts = batch.texts(item, batch.context_numbers(item))
     return ComparisonRequest(batch.responses[item], (" ".join(texts),)) if texts else None
 
@@ -133,16 +159,15 @@ def _small(
     doc: str,
     options: Mapping[str, MetricOption],
 ) -> Metric:
-    """A metric of a small model; an item that is not asked about lacks a field."""
+    """Declare a metric of a small model; items without a request lack a field."""
     of_contexts = request is _contexts
 
-    def written(o: Options) -> str:
-        """The comparer, without options that have their default."""
-        changed = {
-            name: o[name]
-            for name, option in options.items()
-            if name != "model" and o[name] != option.default
-        }
+    def comparer_spec(o: Options) -> str:
+        """Return the comparer, with the options that differ from their defaults."""
+        changed = {}
+        for name, option in options.items():
+            if name != "model" and o[name] != option.default:
+                changed[name] = o[name]
         return ComponentSpec("comparer", comparer, o.get("model"), changed).written
 
     def requests(context: BatchContext, _o: Options) -> Requests:
@@ -150,8 +175,8 @@ def _small(
         return context.once(request, lambda: [request(batch, i) for i in range(len(batch))])
 
     def finish(column: Column, context: BatchContext, o: Options) -> Column:
-        not_asked = np.array([one is None for one in requests(context, o)], np.bool_)
-        column = column.without(not_asked, Status.MISSING_FIELD)
+        no_request = np.array([entry is None for entry in requests(context, o)], np.bool_)
+        column = column.without(no_request, Status.MISSING_FIELD)
         return apply_abstain(column, context, o) if of_contexts else column
 
     needs = ("references", "question") if request is _answers else ("references",)
@@ -161,7 +186,7 @@ def _small(
         ("contexts",) if of_contexts else needs,
         doc,
         "5.1" if of_contexts else "4.1",
-        written,
+        comparer_spec,
         requests,
         finish,
         {**options, **abstain_option("as_is")} if of_contexts else options,
@@ -174,11 +199,11 @@ def _named(value: str) -> Callable[[Comparison], float]:
     return lambda comparison: comparison.values[value]
 
 
-# Language models.
+# Metrics of language models.
 
 
 def _history(batch: Batch, item: int) -> str:
-    """The earlier turns, one line each."""
+    """Return the earlier turns, one line each."""
     turns = batch.histories[item] or ()
     lines = ((f"{t.role}: " if t.role else "") + " ".join(t.content.split()) for t in turns)
     return "\n".join(lines)
@@ -202,31 +227,34 @@ def _large(
     options: Mapping[str, MetricOption] | None = None,
     higher_is_better: bool = True,
 ) -> Metric:
-    """A metric of a language model's yes or no about the items whose responses are not blank."""
+    """Declare a metric of a language model's yes or no about responses that aren't blank."""
 
-    def written(o: Options) -> str:
-        """The comparer, with the user's prompt where there is one."""
+    def comparer_spec(o: Options) -> str:
+        """Return the comparer, with the user's prompt if there is one."""
         path = o["prompt"]
-        named = comparer or name.replace("_", "-")
-        return ComponentSpec("comparer", named, None, {"prompt": path} if path else {}).written
+        comparer_name = comparer or name.replace("_", "-")
+        prompt = {"prompt": path} if path else {}
+        return ComponentSpec("comparer", comparer_name, None, prompt).written
 
     def request(batch: Batch, i: int) -> ComparisonRequest:
-        shown, question = tuple(texts(batch, i)), batch.questions[i] or ""
-        return ComparisonRequest(batch.responses[i], shown, question, _history(batch, i))
+        question = batch.questions[i] or ""
+        return ComparisonRequest(
+            batch.responses[i], tuple(texts(batch, i)), question, _history(batch, i)
+        )
 
     def requests(context: BatchContext, o: Options) -> Requests:
         batch = context.batch
-        asked = (items(context, o) & ~_blank(batch)).tolist()
-        return [request(batch, i) if asked[i] else None for i in range(len(batch))]
+        selected = (items(context, o) & ~_blank(batch)).tolist()
+        return [request(batch, i) if selected[i] else None for i in range(len(batch))]
 
-    declared = {**(options or {}), "prompt": MetricOption("")}
+    declared = {**(options or {}), "prompt": MetricOption("", doc="File with your own prompt.")}
     return _metric(
         name,
         family,
         needs,
         doc,
         section,
-        written,
+        comparer_spec,
         requests,
         finish,
         declared,
@@ -239,7 +267,7 @@ def _with_references(context: BatchContext, _o: Options) -> Mask:
 
 
 def _with_contexts(context: BatchContext, o: Options) -> Mask:
-    """What the policy leaves out, or gives a value of its own, is not asked about."""
+    """Select items with contexts. If the policy sets their value, abstained items need no model."""
     items = context.batch.has("contexts")
     return items if o["abstain"] == "as_is" else items & ~context.abstained
 
@@ -251,9 +279,9 @@ def _faithfulness(column: Column, context: BatchContext, o: Options) -> Column:
 def _abstention(
     name: str, flags: Sequence[bool | None], doc: str, higher_is_better: bool
 ) -> Metric:
-    """Whether items with one of these flags for `answerable` decline; the others are left out.
+    """Declare a metric of abstention over items with one of these flags for `answerable`.
 
-    An empty response does not decline, and is not asked about.
+    An empty response doesn't abstain, so the model isn't asked about it.
     """
 
     def items(context: BatchContext, _o: Options) -> Mask:
@@ -305,7 +333,7 @@ METRICS = (
         "llm_correctness",
         "correctness",
         ("references", "question"),
-        "1 if a language model finds all of some reference in the response, and nothing against it",
+        "1 if a language model says that the response states a reference and nothing against it",
         "4.1",
         _with_references,
         texts=lambda batch, item: batch.references[item] or (),
@@ -314,7 +342,7 @@ METRICS = (
         "llm_faithfulness",
         "faithfulness",
         ("contexts",),
-        "1 if a language model finds all of the response in the contexts",
+        "1 if a language model says that the contexts contain all of the response",
         "5.1",
         _with_contexts,
         texts=lambda batch, item: batch.texts(item, batch.context_numbers(item)),
@@ -327,6 +355,6 @@ METRICS = (
         "1 if a language model says that the response declines to answer",
         False,
     ),
-    _abstention("llm_p_ir", (False,), "share of llm_abstained among the unanswerable items", True),
-    _abstention("llm_p_g", (True,), "share of llm_abstained among the answerable items", False),
+    _abstention("llm_p_ir", (False,), "as p_ir, but a language model says what abstains", True),
+    _abstention("llm_p_g", (True,), "as p_g, but a language model says what abstains", False),
 )

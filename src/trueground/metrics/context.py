@@ -1,7 +1,7 @@
-"""What metrics compute from: the texts of a batch, and what was said to the requests about them.
+"""The input of metrics: the texts of a batch, and the answers of models about them.
 
-Everything here is a value, or arithmetic on values: nobody is asked. An evaluation asks judges,
-decomposer, rater and comparers before a metric computes, and puts their answers into `Results`.
+This module calls no model. Before a metric computes, an evaluation gets the answers of judges,
+decomposer, rater and comparers and puts them into `Results`.
 """
 
 from __future__ import annotations
@@ -35,52 +35,57 @@ from trueground.types import (
 T = TypeVar("T")
 Claims = list[Claim] | Failure
 
-# Characters of texts that the claims of one item are compared with, summed over the claims: 500
-# claims with a context of 1 MB. The labeled answers of docs/trust.md need at most 200,000.
+# Limit for the characters of texts compared with the claims of one item, summed over the claims.
+# 500 claims with a context of 1 MB reach it. The labeled answers of docs/trust.md need at most
+# 200,000.
 MAX_CHARACTERS_COMPARED = 500_000_000
-# The same counted in texts, of which a model reads each beside each claim: 1,000 claims with 1,000
-# passages. The labeled answers need at most 1,000.
+# Limit for the texts compared with the claims of one item, summed over the claims. 1,000 claims
+# with 1,000 passages reach it. The labeled answers need at most 1,000.
 MAX_TEXTS_COMPARED = 1_000_000
 
 ABSTENTION_PASSAGE = "I don't know."
 NO_TEXT = Failure(Status.MISSING_FIELD, "no context to check against")
-_NOT_JUDGED = "{} must be judged first: use trueground.score, or pass `supported`"
+_NOT_JUDGED = "{} needs verdicts. Use trueground.score, which asks a judge, or pass `supported`"
 DECLINED = Failure(Status.ABSTAINED, "the response declines to answer")
 
 
 class Role(NamedTuple):
-    """Who answers: a decomposer, a judge by its number, the rater, or a comparer as written."""
+    """The component that answers: decomposer, judge, rater or comparer."""
 
     kind: str
     name: str | int = ""
 
     @classmethod
     def decomposer(cls) -> Role:
-        """The decomposer."""
+        """Return the role of the decomposer."""
         return cls("decomposer")
 
     @classmethod
     def judge(cls, number: int) -> Role:
-        """A judge by its number."""
+        """Return the role of a judge by its number."""
         return cls("judge", number)
 
     @classmethod
     def rater(cls) -> Role:
-        """The rater."""
+        """Return the role of the rater."""
         return cls("rater")
 
     @classmethod
-    def comparer(cls, written: str) -> Role:
-        """The comparer `NAME:MODEL(option=value)`."""
-        return cls("comparer", written)
+    def comparer(cls, spec: str) -> Role:
+        """Return the role of a comparer by its spec, `NAME:MODEL(option=value)`."""
+        return cls("comparer", spec)
 
 
 class ClaimRequest(NamedTuple):
-    """A claim of an item, and either the request about it or the verdict that needs none.
+    """A claim of an item with the request about it, or with its verdict if it needs no judge.
 
-    `claim` has its place in the response; `request` may be about another text, as in "is this
-    triple in that sentence?". `texts` are the numbers of the request's texts among the contexts of
-    the item; empty where they are no contexts.
+    Attributes:
+        claim: The claim, with its offsets in the response.
+        request: The request to the judge. It may be about another text, such as "Is this triple in
+            that sentence?".
+        verdict: The verdict of a claim that needs no judge.
+        texts: Indexes of the request's texts among the item's contexts; empty if the texts aren't
+            contexts.
     """
 
     claim: Claim
@@ -93,11 +98,14 @@ class ClaimRequest(NamedTuple):
 class ClaimCheck:
     """One kind of check that metrics read: what is checked, against what, and how.
 
-    `subject` is what is checked: claims, facts, references, response (as one claim), or alignment,
-    missing and passages for citations. `scope` is "input" or "gold" where contexts are read,
-    `variant` the option of that name where it is not the default. `requests` makes what is asked of
-    each item: a list, or a Failure where nothing can be asked; checks with the same function and
-    words share their verdicts.
+    Checks with equal attributes share their verdicts.
+
+    Attributes:
+        subject: What is checked: claims, facts, references, response (as one claim), or alignment,
+            missing and passages for citations.
+        requests: Returns, for each item, a list of requests, or a Failure if there can't be any.
+        scope: Which contexts are read, "input" or "gold"; "" if contexts aren't read.
+        variant: The option `variant` of the metric; "" for its default.
     """
 
     subject: str
@@ -112,17 +120,20 @@ class ClaimCheck:
 
     @property
     def splits(self) -> bool:
-        """Whether responses must be split into claims for it."""
+        """Whether responses must be split into claims."""
         return self.subject == "claims"
 
     def roles(self, n_judges: int) -> list[Role]:
-        """Who answers: every judge."""
+        """Return the roles that answer: all judges."""
         return [Role.judge(number) for number in range(n_judges)]
 
     def exceeds_limits(self, claims: int, characters: int, texts: int) -> Failure | None:
-        """Return why an item is not judged whose claims are compared with so much.
+        """Return a Failure if an item is too large to be judged, else None.
 
-        None if it is.
+        Args:
+            claims: Number of claims.
+            characters: Characters of text compared with them, summed over the claims.
+            texts: Number of texts compared with them, summed over the claims.
         """
         if characters > MAX_CHARACTERS_COMPARED:
             return too_much_work(characters, claims, MAX_CHARACTERS_COMPARED)
@@ -131,7 +142,7 @@ class ClaimCheck:
         return None
 
     def list_requests(self, context: BatchContext) -> list[JudgeRequest]:
-        """Return what judges are asked about a batch."""
+        """Return all requests to a judge about a batch."""
         requests: list[JudgeRequest] = []
         for item in context.requests(self):
             if not isinstance(item, Failure):
@@ -141,11 +152,11 @@ class ClaimCheck:
 
 @dataclass(frozen=True)
 class RatingQuery:
-    """What a metric asks the rater of each item.
+    """Requests of a metric to the rater.
 
     Attributes:
-        rubric: Returns the name or file of the rubric, and what the rater is shown. It may read the
-            file, so it is called only if there is a rater.
+        rubric: Returns the name or file of the rubric, and which fields the rater sees. It may read
+            the file, so call it only if there is a rater.
         requests: Returns the request of each item; None for items that aren't rated.
     """
 
@@ -153,32 +164,32 @@ class RatingQuery:
     requests: Callable[[BatchContext], Sequence[RatingRequest | None]]
 
     def roles(self, _n_judges: int) -> list[Role]:
-        """Who answers: the rater."""
+        """Return the role that answers: the rater."""
         return [Role.rater()]
 
     def list_requests(self, context: BatchContext) -> list[RatingRequest]:
-        """Return what the rater is asked about a batch."""
+        """Return all requests to the rater about a batch."""
         return [request for request in self.requests(context) if request is not None]
 
 
 @dataclass(frozen=True)
 class ComparisonQuery:
-    """What a metric asks a comparer of each item.
+    """Requests of a metric to a comparer.
 
     Attributes:
-        comparer: The comparer, `NAME:MODEL(option=value)`.
-        requests: Returns the request of each item; None for items that it isn't asked about.
+        comparer: The spec of the comparer, `NAME:MODEL(option=value)`.
+        requests: Returns the request of each item; None for items that aren't compared.
     """
 
     comparer: str
     requests: Callable[[BatchContext], Sequence[ComparisonRequest | None]]
 
     def roles(self, _n_judges: int) -> list[Role]:
-        """Who answers: the comparer."""
+        """Return the role that answers: the comparer."""
         return [Role.comparer(self.comparer)]
 
     def list_requests(self, context: BatchContext) -> list[ComparisonRequest]:
-        """Return what the comparer is asked about a batch."""
+        """Return all requests to the comparer about a batch."""
         return [request for request in self.requests(context) if request is not None]
 
 
@@ -186,7 +197,7 @@ Query = ClaimCheck | RatingQuery | ComparisonQuery
 
 
 class Checked(NamedTuple):
-    """The claims of one item with their verdicts, in order; `failure` says why there are none."""
+    """The claims of one item with their verdicts, or a failure if there are none."""
 
     claims: Sequence[Claim] = ()
     verdicts: Sequence[Verdict] = ()
@@ -194,16 +205,17 @@ class Checked(NamedTuple):
 
     @property
     def unanswered(self) -> Status | Failure | None:
-        """Why verdicts are missing; None where all are there."""
+        """The reason if a verdict is missing, else None."""
         if self.failure is not None:
             return self.failure
         return next((v.status for v in self.verdicts if v.status is not Status.SCORED), None)
 
     def evidence(self, check: ClaimCheck) -> dict[str, Any]:
-        """The evidence of the item for items.jsonl. Empty if nothing was checked."""
+        """Return the evidence of the item for items.jsonl; empty if nothing was checked."""
+        if self.failure in (NO_TEXT, DECLINED):
+            return {}
         if self.failure is not None:
-            shown = self.failure not in (NO_TEXT, DECLINED)
-            return {"reason": self.failure.reason} if shown else {}
+            return {"reason": self.failure.reason}
         if not self.claims:
             return {}
         lines = []
@@ -217,23 +229,27 @@ class Results:
     """All answers about a batch.
 
     Attributes:
-        answers: For each role, its answers by request. Async functions of users are roles, too:
-            their replies are kept by arguments.
-        spare: Checks of which nothing is asked about responses that abstain.
-        spare_claims: Whether responses that abstain aren't split into claims, either.
+        answers: For each role, its answers by request. An async function of a user is a role, too;
+            its results are stored by its arguments.
+        skip_when_abstained: Checks that send no requests about responses that abstain.
+        skip_splitting_abstained: Whether responses that abstain aren't split into claims.
     """
 
     answers: defaultdict[Hashable, dict[Any, Any]] = field(
         default_factory=lambda: defaultdict(dict)
     )
-    spare: frozenset[ClaimCheck] = frozenset()
-    spare_claims: bool = False
+    skip_when_abstained: frozenset[ClaimCheck] = frozenset()
+    skip_splitting_abstained: bool = False
 
 
 class Bundle(NamedTuple):
-    """The tokens of a batch under one normalizer, with ids shared among the parts.
+    """The tokens of a batch under one normalizer, with ids shared among all texts.
 
-    `u`, `k`, `h` have one text per item; `r` one per (item, reference) pair.
+    Attributes:
+        u: The responses.
+        k: The contexts, joined to one text per item.
+        h: The question and history, joined to one text per item.
+        r: The references, one text per (item, reference) pair.
     """
 
     u: Tokens
@@ -243,10 +259,14 @@ class Bundle(NamedTuple):
 
 
 class BatchContext:
-    """What metrics compute from: a batch, and the `results` of all requests about it.
+    """The input of metrics: a batch, and the answers to all requests about it.
 
-    What is computed from them is kept and shared by all metrics. `checked` are checks whose
-    verdicts a caller brought.
+    Computed values are cached and shared by all metrics.
+
+    Attributes:
+        batch: The batch.
+        results: The answers.
+        judge: Number of the judge whose verdicts are read.
     """
 
     def __init__(
@@ -258,78 +278,76 @@ class BatchContext:
         self.batch = batch
         self.results = results or Results()
         self.judge = 0
-        self._cache: dict[object, object] = {
-            (0, check): found for check, found in (checked or {}).items()
-        }
+        self._cache: dict[object, object] = {}
+        for check, items in (checked or {}).items():
+            self._cache[0, check] = items  # Verdicts of the caller, used instead of judge 0.
 
     @classmethod
     def of(cls, records: Sequence[Record], results: Results) -> BatchContext:
-        """Return the context of records; `results` gets the answers about them."""
+        """Return the context of records, with the answers about them."""
         return cls(Batch.of(records), results)
 
     def of_judge(self, judge: int) -> BatchContext:
-        """The same context with the verdicts of another judge."""
+        """Return the same context with the verdicts of another judge."""
         if judge == self.judge:
             return self
-        other = copy(self)  # whatever was computed is shared
+        other = copy(self)  # The copy shares the cache.
         other.judge = judge
         return other
 
     def once(self, key: object, compute: Callable[[], T]) -> T:
-        """The value under this key, computed at the first call."""
+        """Return the value of a key, computed at the first call."""
         if key not in self._cache:
             self._cache[key] = compute()
         return self._cache[key]  # type: ignore[return-value]
 
     def once_judged(self, key: object, compute: Callable[[], T]) -> T:
-        """The same for what depends on the verdicts: one value for each judge."""
+        """Return the value of a key for the current judge, computed at the first call."""
         return self.once((self.judge, key), compute)
 
     # Requests and their answers.
 
     @property
     def texts_to_split(self) -> list[str | None]:
-        """For each item the response that must be split into claims; None where none must.
+        """For each item, its response if it must be split into claims, else None.
 
-        Claims are checked against contexts: without contexts, and where a record brings its facts,
-        nothing is split.
+        Claims are checked against contexts. A response isn't split if it has no contexts, or if
+        its record has the field response_facts.
         """
         batch = self.batch
 
         def compute() -> list[str | None]:
-            wanted = batch.has("contexts")
-            if self.results.spare_claims:
-                wanted = wanted & ~self.abstained
-            items = zip(batch.responses, batch.response_facts, wanted.tolist(), strict=True)
-            return [text if facts is None and open_ else None for text, facts, open_ in items]
+            selected = batch.has("contexts")
+            if self.results.skip_splitting_abstained:
+                selected = selected & ~self.abstained
+            items = zip(batch.responses, batch.response_facts, selected.tolist(), strict=True)
+            return [text if facts is None and chosen else None for text, facts, chosen in items]
 
         return self.once("texts to split", compute)
 
     @property
     def claims(self) -> list[Claims]:
-        """The claims of each response: the given facts where there are some, else as split."""
+        """The claims of each response: its response_facts, or else those of the decomposer."""
 
         def compute() -> list[Claims]:
+            batch = self.batch
             split = self.results.answers[Role.decomposer()]
-            items = zip(
-                self.texts_to_split, self.batch.response_facts, self.batch.responses, strict=True
-            )
-            try:
-                return [
-                    claims_of(facts, response) if text is None else split[text]
-                    for text, facts, response in items
-                ]
-            except KeyError:
-                raise UsageError(_NOT_JUDGED.format("claims")) from None
+            items = zip(self.texts_to_split, batch.response_facts, batch.responses, strict=True)
+            claims = []
+            for text, facts, response in items:
+                if text is not None and text not in split:
+                    raise UsageError(_NOT_JUDGED.format("a metric of claims"))
+                claims.append(claims_of(facts, response) if text is None else split[text])
+            return claims
 
         return self.once("claims", compute)
 
     def requests(self, check: ClaimCheck) -> Sequence[list[ClaimRequest] | Failure]:
-        """What a judge is asked of each item for this check."""
+        """Return the requests of each item to a judge; a Failure if it has none."""
 
         def compute() -> Sequence[list[ClaimRequest] | Failure]:
             items = [_within_limit(check, item) for item in check.requests(self, check)]
-            if check not in self.results.spare:
+            if check not in self.results.skip_when_abstained:
                 return items
             pairs = zip(items, self.abstained.tolist(), strict=True)
             return [DECLINED if declined else item for item, declined in pairs]
@@ -337,7 +355,7 @@ class BatchContext:
         return self.once(("requests", check), compute)
 
     def checks(self, check: ClaimCheck) -> list[Checked]:
-        """Claims and verdicts of each item, by the judge of this context."""
+        """Return claims and verdicts of each item, by the judge of this context."""
         return self.once_judged(
             check, lambda: [self._checked(check, item) for item in self.requests(check)]
         )
@@ -345,54 +363,53 @@ class BatchContext:
     def _checked(self, check: ClaimCheck, item: list[ClaimRequest] | Failure) -> Checked:
         if isinstance(item, Failure):
             return Checked(failure=item)
-        known = self.results.answers[Role.judge(self.judge)]
+        answers = self.results.answers[Role.judge(self.judge)]
         verdicts = []
         for _, request, verdict, texts in item:
             if request is not None:
-                verdict = known.get(request)
+                verdict = answers.get(request)
             if verdict is None:
                 raise UsageError(_NOT_JUDGED.format(check))
             if texts and verdict.text is not None and texts[verdict.text] != verdict.text:
                 verdict = msgspec.structs.replace(verdict, text=texts[verdict.text])
             verdicts.append(verdict)
-        return Checked([one.claim for one in item], verdicts)
+        return Checked([request.claim for request in item], verdicts)
 
     def ratings(self, requests: Sequence[RatingRequest | None]) -> list[Rating | None]:
-        """The rating of each request; None where nothing is asked."""
-        found = self.results.answers[Role.rater()]
+        """Return the rating of each request; None for None."""
+        ratings = self.results.answers[Role.rater()]
         try:
-            return [None if request is None else found[request] for request in requests]
+            return [None if request is None else ratings[request] for request in requests]
         except KeyError:
             raise UsageError(
-                "rated qualities need a language model that rates: use trueground.score with "
+                "this metric needs a language model as rater. Use trueground.score with "
                 'rater="llm:MODEL"'
             ) from None
 
     def comparisons(
         self, comparer: str, requests: Sequence[ComparisonRequest | None]
     ) -> list[Comparison | None]:
-        """The comparison of each request by this comparer; None where nothing is asked."""
-        found = self.results.answers[Role.comparer(comparer)]
+        """Return the comparison of each request by a comparer; None for None."""
+        comparisons = self.results.answers[Role.comparer(comparer)]
         try:
-            return [None if request is None else found[request] for request in requests]
+            return [None if request is None else comparisons[request] for request in requests]
         except KeyError:
             raise UsageError(
-                f"{comparer} must be asked by an evaluation: use trueground.score"
+                f"this metric needs the model {comparer}. Use trueground.score, which runs it"
             ) from None
 
     # Tokens, and how they overlap.
 
     def tokens(self, normalizer: str, lang: str = "en") -> Bundle:
-        """All texts that lexical metrics compare, tokenized together."""
+        """Return the tokens of all texts that lexical metrics compare."""
         return self.once(("tokens", normalizer, lang), lambda: self._tokens(normalizer, lang))
 
     def _tokens(self, normalizer: str, lang: str) -> Bundle:
         batch, n = self.batch, len(self.batch)
-        # ROUGE compares with references only; the long contexts are left out for it.
-        parts: list[Sequence[str]] = [batch.responses, batch.references_flat]
-        if normalizer != "rouge":
-            parts += [batch.knowledge, batch.prior_turns]
-        tokens = tokenize([t for part in parts for t in part], Normalizer.named(normalizer, lang))
+        texts = [*batch.responses, *batch.references_flat]
+        if normalizer != "rouge":  # ROUGE compares with references only, so skip long contexts.
+            texts += [*batch.knowledge, *batch.prior_turns]
+        tokens = tokenize(texts, Normalizer.named(normalizer, lang))
         cut = n + len(batch.references_flat)
         u, r, rest = tokens.part(0, n), tokens.part(n, cut), tokens.part(cut, len(tokens))
         if not len(rest):
@@ -401,7 +418,7 @@ class BatchContext:
         return Bundle(u, rest.part(0, n), rest.part(n, 2 * n), r)
 
     def knowledge_overlap(self, o: Options) -> Overlap:
-        """u against K, also without the tokens of H."""
+        """Return the overlap of responses and contexts, also without the tokens of H."""
         name, lang = o["normalizer"], o["lang"]
         with_passage = o.get("abstention_passage") == "true"
 
@@ -418,12 +435,12 @@ class BatchContext:
 
     @property
     def pair_items(self) -> Ids:
-        """For each (item, reference) pair the number of its item."""
+        """The index of the item of each (item, reference) pair."""
         counts = self.batch.reference_counts
         return self.once("pairs", lambda: np.repeat(np.arange(len(counts)), counts))
 
     def reference_overlap(self, o: Options) -> Overlap:
-        """u against each reference: one row per (item, reference) pair."""
+        """Return the overlap of responses and references, one row per (item, reference) pair."""
         name, lang = o["normalizer"], o["lang"]
 
         def compute() -> Overlap:
@@ -433,22 +450,22 @@ class BatchContext:
         return self.once(("references", name, lang), compute)
 
     def best(self, pair_values: Floats) -> Floats:
-        """Maximum over the references of each item, shape (n,); NaN where there are none."""
+        """Return the maximum over each item's references, shape (n,); NaN without references."""
         counts = self.batch.reference_counts
         result = np.full(len(counts), np.nan)
-        some = counts > 0
-        if some.any():
+        has_references = counts > 0
+        if has_references.any():
             first = np.cumsum(counts) - counts
-            result[some] = np.maximum.reduceat(pair_values, first[some])
+            result[has_references] = np.maximum.reduceat(pair_values, first[has_references])
         return result
 
     def references(self, o: Options) -> list[str]:
-        """Normalized references (pairs)."""
+        """Return the normalized references, one per (item, reference) pair."""
         name, lang = o["normalizer"], o["lang"]
         return self.once(("r", name, lang), lambda: self.tokens(name, lang).r.strings())
 
     def responses(self, o: Options) -> list[str]:
-        """Normalized responses (n); with `read=answer` of each only the part that answers."""
+        """Return the n normalized responses; with `read=answer` only their final answers."""
         name, lang, read = o["normalizer"], o["lang"], o.get("read")
 
         def compute() -> list[str]:
@@ -461,18 +478,18 @@ class BatchContext:
 
         return self.once(("u", name, lang, read == "answer"), compute)
 
-    # Which responses decline.
+    # Responses that abstain.
 
     @property
     def refusals(self) -> list[str | None]:
-        """For each item the phrase that declines to answer, if any."""
+        """For each item, the phrase by which its response declines to answer, or None."""
         pairs = zip(self.batch.responses, self.batch.references, strict=True)
         find = REFUSAL_RULES.find
         return self.once("refusals", lambda: [find(u, refs or ()) for u, refs in pairs])
 
     @property
     def abstained(self) -> Mask:
-        """Which responses decline to answer, shape (n,)."""
+        """Whether each response abstains, shape (n,)."""
         return self.once(
             "abstained", lambda: np.array([p is not None for p in self.refusals], np.bool_)
         )
@@ -483,10 +500,10 @@ def _describe_claim(claim: Claim, verdict: Verdict, check: ClaimCheck) -> dict[s
         return {"text_index": verdict.text}
     if check.subject in ("facts", "references"):
         return {"text": claim.text}
-    place: dict[str, Any] = {"sentence": claim.sentence}
+    line = {"text": claim.text, "start": claim.start, "end": claim.end}
     if check.splits:
-        place = {"text_index": verdict.text}
-    return {"text": claim.text, "start": claim.start, "end": claim.end, **place}
+        return {**line, "text_index": verdict.text}
+    return {**line, "sentence": claim.sentence}
 
 
 def _describe_verdict(verdict: Verdict) -> dict[str, Any]:
@@ -497,14 +514,14 @@ def _describe_verdict(verdict: Verdict) -> dict[str, Any]:
         "window": None if verdict.start is None else [verdict.start, verdict.end],
         "reasons": verdict.reasons,
     }
-    more = {"kind": verdict.kind, "score": verdict.score, "reply": verdict.reply}
-    return fields | {name: value for name, value in more.items() if value is not None}
+    optional = {"kind": verdict.kind, "score": verdict.score, "reply": verdict.reply}
+    return fields | {name: value for name, value in optional.items() if value is not None}
 
 
 def too_much_work(
     amount: int, claims: int, limit: int, unit: str = "characters of text"
 ) -> Failure:
-    """Return why an item with so much to read is not judged."""
+    """Return the failure of an item that is too large to be judged."""
     return Failure(
         Status.TOO_LONG,
         f"{claims:,} claims are compared with {amount:,} {unit} in all; the limit for one item is "
@@ -515,14 +532,14 @@ def too_much_work(
 def _within_limit(
     check: ClaimCheck, item: list[ClaimRequest] | Failure
 ) -> list[ClaimRequest] | Failure:
-    """The item, or why it asks for more work than one item may."""
+    """Return the requests of an item, or a Failure if they are too much work."""
     if isinstance(item, Failure):
         return item
     characters, n_texts, texts, length = 0, 0, None, 0
     for claim in item:
         if claim.request is None:
             continue
-        if claim.request.texts is not texts:  # the claims of an item share their texts
+        if claim.request.texts is not texts:  # The claims of an item share their texts.
             texts = claim.request.texts
             length = sum(map(len, texts))
         characters += length
@@ -531,13 +548,20 @@ def _within_limit(
 
 
 def claims_of(facts: Sequence[str] | None, source: str = "") -> list[Claim]:
-    """Facts as claims, each where it stands in the source; duplicates and blanks do not count."""
+    """Return facts as claims with their offsets in a text, without duplicates and blanks.
+
+    Args:
+        facts: The facts.
+        source: The text. A fact that isn't in it gets an empty span.
+    """
     unique: dict[str, str] = {}
     for fact in facts or ():
         unique.setdefault(fact_key(fact), fact.strip())
     claims = []
     for fact in filter(None, unique.values()):
-        start = max(0, source.find(fact))
-        found = source.startswith(fact, start)
-        claims.append(Claim(fact, start, start + len(fact) if found else start))
+        start = source.find(fact)
+        if start < 0:
+            claims.append(Claim(fact, 0, 0))
+        else:
+            claims.append(Claim(fact, start, start + len(fact)))
     return claims

@@ -11,11 +11,11 @@ import numpy as np
 from trueground.components import UserFunction
 from trueground.metrics.batch import Batch, Column, Options
 from trueground.metrics.context import BatchContext
-from trueground.types import Status
+from trueground.types import Choice, Status
 
 EXPECTED = "a finite number, True, False, or None if the metric doesn't apply to the item"
-# From a parameter of the function to the values of a batch, one for each item. Lists are copies,
-# so that a function that changes them changes no other metric's input.
+# For each parameter of a user's function, how to get its values from a batch, one per item. Lists
+# are copied, so a function that changes its arguments doesn't affect other metrics.
 _FIELDS: dict[str, Callable[[Batch], Sequence[Any]]] = {
     "response": lambda batch: batch.responses,
     "question": lambda batch: batch.questions,
@@ -24,10 +24,7 @@ _FIELDS: dict[str, Callable[[Batch], Sequence[Any]]] = {
     "references": lambda batch: _copies(batch.references),
     "gold_facts": lambda batch: _copies(batch.gold_facts),
     "response_facts": lambda batch: _copies(batch.response_facts),
-    "choices": lambda batch: [
-        None if choices is None else {choice.label: choice.text for choice in choices}
-        for choices in batch.choices
-    ],
+    "choices": lambda batch: [_texts_by_label(choices) for choices in batch.choices],
     "answerable": lambda batch: batch.answerable,
     "knowledge": lambda batch: _copies(batch.graphs),
     "gold_knowledge": lambda batch: _copies(batch.gold_knowledge),
@@ -67,21 +64,21 @@ class ItemMetric:
         return Column(values, status)
 
     def _arguments(self, batch: Batch) -> list[dict[str, Any] | None]:
-        """Keyword arguments of each item; None if a required field is missing."""
+        """Return the keyword arguments of each item; None if a required field is missing."""
         names = (*self.function.required, *self.function.optional)
         columns = {name: _FIELDS[name](batch) for name in names}
         arguments: list[dict[str, Any] | None] = []
         for row in range(len(batch)):
             keywords = {name: column[row] for name, column in columns.items()}
-            given = {name: value for name, value in keywords.items() if value is not None}
-            complete = all(name in given for name in self.function.required)
-            arguments.append(given if complete else None)
+            present = {name: value for name, value in keywords.items() if value is not None}
+            complete = all(name in present for name in self.function.required)
+            arguments.append(present if complete else None)
         return arguments
 
     def _call(
         self, arguments: Sequence[Mapping[str, Any]], context: BatchContext
     ) -> Iterable[object]:
-        """What the function returns for each item. Raises what it raises for the first one.
+        """Return the function's result for each item, or raise its first exception.
 
         Calls of an async function may cost money. If a batch is scored again in halves because one
         item failed, calls that succeeded aren't made again.
@@ -90,11 +87,8 @@ class ItemMetric:
             return map(_returned, self.function.call_each(arguments))
         replies = context.results.answers[self.function]
         keys = [msgspec.json.encode(keywords, enc_hook=repr) for keywords in arguments]
-        missing = {
-            key: keywords
-            for key, keywords in zip(keys, arguments, strict=True)
-            if key not in replies
-        }
+        pairs = zip(keys, arguments, strict=True)
+        missing = {key: keywords for key, keywords in pairs if key not in replies}
         calls = self.function.call_each(list(missing.values()))
         results = dict(zip(missing, calls, strict=True))
         for key, result in results.items():
@@ -114,7 +108,13 @@ def _returned(result: object) -> object:
 def _texts(
     column: Sequence[Sequence[Any] | None], text_of: Callable[[Any], str]
 ) -> list[list[str] | None]:
-    return [None if values is None else [text_of(value) for value in values] for values in column]
+    return [None if values is None else list(map(text_of, values)) for values in column]
+
+
+def _texts_by_label(choices: Sequence[Choice] | None) -> dict[str, str] | None:
+    if choices is None:
+        return None
+    return {choice.label: choice.text for choice in choices}
 
 
 def _copies(column: Sequence[Sequence[Any] | None]) -> list[list[Any] | None]:

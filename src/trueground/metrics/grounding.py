@@ -1,13 +1,14 @@
-"""The strict definition of grounding: claims against contexts, gold facts against the response.
+"""Metrics of grounding: claims against the contexts, gold facts against the response.
 
-Definitions: metrics.md, "Grounding"; Lee et al. 2024, section 3. A missing verdict makes the whole
-item unscored with that verdict's status; it never counts as supported, nor as unsupported.
+The definitions are in docs/metrics.md, "Grounding", and in Lee et al. 2024, section 3. If a
+verdict is missing, the item has no score and gets the status of that verdict. A missing verdict
+never counts as supported or as unsupported.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
 import numpy as np
@@ -18,7 +19,7 @@ from trueground.metrics.base import (
     abstain_option,
     apply_abstain,
 )
-from trueground.metrics.batch import Column, Options
+from trueground.metrics.batch import Batch, Column, Options
 from trueground.metrics.context import (
     NO_TEXT,
     BatchContext,
@@ -32,7 +33,7 @@ from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 
 _SOURCE = "Lee et al. 2024, section 3"
 _SCOPE = {"scope": MetricOption("input", ("input", "gold"))}
-# How texts are cut for the judge: windows on sentence boundaries, or as the paper's own code does.
+# How texts are cut for the judge: at sentence boundaries, or as the code of the paper does.
 _VARIANT = {"variant": MetricOption("windows", ("windows", "reference-code"))}
 Aggregate = Callable[[Sequence[float]], float]
 Value = Callable[[Verdict], float | None]
@@ -40,51 +41,66 @@ _probability: Value = attrgetter("probability")
 
 
 def _requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimRequest] | Failure]:
-    """Claims or whole responses against contexts, facts or references against responses."""
-    batch = context.batch
+    """Return the requests of each item; a Failure if it has no contexts or no claims."""
     if check.subject in ("facts", "references"):
-        all_facts = batch.gold_facts if check.subject == "facts" else batch.references
-        return [
-            [
-                ClaimRequest(
-                    claim,
-                    JudgeRequest(claim.text, (response,), question, check.variant, "response"),
-                )
-                for claim in claims_of(facts)
-            ]
-            for facts, response, question in zip(
-                all_facts, batch.responses, batch.prior_turns, strict=True
-            )
-        ]
-    requests: list[list[ClaimRequest] | Failure] = []
-    to_check: Sequence[Claims] = (
-        context.claims
-        if check.splits
-        else [[Claim(text, 0, len(text))] if text.strip() else [] for text in batch.responses]
-    )
-    for i, claims in enumerate(to_check):
-        numbers = batch.context_numbers(i, check.scope)
-        texts, variant = batch.texts(i, numbers), check.variant
+        return list(_requests_about_response(context.batch, check))
+    return list(_requests_about_contexts(context, check))
+
+
+def _requests_about_response(batch: Batch, check: ClaimCheck) -> Iterator[list[ClaimRequest]]:
+    """Yield requests whether the response states each gold fact or reference."""
+    all_facts = batch.gold_facts if check.subject == "facts" else batch.references
+    items = zip(all_facts, batch.responses, batch.prior_turns, strict=True)
+    for facts, response, question in items:
+        requests = []
+        for claim in claims_of(facts):
+            request = JudgeRequest(claim.text, (response,), question, check.variant, "response")
+            requests.append(ClaimRequest(claim, request))
+        yield requests
+
+
+def _requests_about_contexts(
+    context: BatchContext, check: ClaimCheck
+) -> Iterator[list[ClaimRequest] | Failure]:
+    """Yield requests whether the contexts support each claim, or the whole response."""
+    batch = context.batch
+    if check.splits:
+        all_claims: Sequence[Claims] = context.claims
+    else:
+        all_claims = [_response_as_claim(response) for response in batch.responses]
+    for item, claims in enumerate(all_claims):
+        numbers = batch.context_numbers(item, check.scope)
+        texts = batch.texts(item, numbers)
         if not numbers:
-            requests.append(NO_TEXT)
+            yield NO_TEXT
         elif isinstance(claims, Failure):
-            requests.append(claims)
+            yield claims
         else:
-            asked = (JudgeRequest(claim.text, texts, variant=variant) for claim in claims)
-            pairs = zip(claims, asked, strict=True)
-            requests.append([ClaimRequest(claim, one, texts=numbers) for claim, one in pairs])
-    return requests
+            requests = []
+            for claim in claims:
+                request = JudgeRequest(claim.text, texts, variant=check.variant)
+                requests.append(ClaimRequest(claim, request, texts=numbers))
+            yield requests
+
+
+def _response_as_claim(response: str) -> list[Claim]:
+    return [Claim(response, 0, len(response))] if response.strip() else []
 
 
 def claim_check(subject: str, scope: str = "", variant: str = "") -> ClaimCheck:
-    """What is judged: "claims" or the "response" against the contexts of the scope, "input" or
-    "gold"; "facts" or "references" against the response. Metrics with equal checks share verdicts.
+    """Return a check of claims. Metrics with equal checks share verdicts.
+
+    Args:
+        subject: "claims" or "response", to be checked against the contexts, or "facts" or
+            "references", to be checked against the response.
+        scope: Which contexts are read: "input" or "gold".
+        variant: The option `variant`, or "" for its default.
     """
     return ClaimCheck(subject, _requests, scope, variant)
 
 
 def _check(subject: str) -> Callable[[Options], tuple[ClaimCheck, ...]]:
-    """The checks of one subject under the options `scope` and `variant`."""
+    """Return the function `queries` of a metric with one subject."""
 
     def checks(o: Options) -> tuple[ClaimCheck, ...]:
         variant = "" if o["variant"] == "windows" else o["variant"]
@@ -101,9 +117,12 @@ def _both(o: Options) -> tuple[ClaimCheck, ...]:
 
 
 def aggregate_verdicts(checked: list[Checked], value_of: Value, aggregate: Aggregate) -> Column:
-    """One value an item from the values of its verdicts, or the status that says why there is none.
+    """Return one value per item, or the status of an item that has no value.
 
-    A verdict whose value is None makes its item `not_applicable`.
+    Args:
+        checked: The claims and verdicts of each item.
+        value_of: Returns the value of a verdict. None makes the item `not_applicable`.
+        aggregate: Returns the value of an item from those of its verdicts.
     """
     values = np.full(len(checked), np.nan)
     status = np.zeros(len(checked), np.uint8)
@@ -114,12 +133,12 @@ def aggregate_verdicts(checked: list[Checked], value_of: Value, aggregate: Aggre
         elif not item.verdicts:
             status[i] = Status.NO_CLAIMS.code
         else:
-            numbers = [value_of(v) for v in item.verdicts]
-            known = [n for n in numbers if n is not None]
-            if len(known) < len(numbers):
+            verdict_values = [value_of(v) for v in item.verdicts]
+            numbers = [value for value in verdict_values if value is not None]
+            if len(numbers) < len(verdict_values):
                 status[i] = Status.NOT_APPLICABLE.code
             else:
-                values[i] = aggregate(known)
+                values[i] = aggregate(numbers)
     return Column(values, status)
 
 
@@ -139,7 +158,10 @@ def _metric(
     value_of: Value = _supported,
     aggregate: Aggregate = _mean,
 ) -> Metric:
-    """Of two checks the harmonic mean: 0 without response claims, as recall may be defined then."""
+    """Declare a metric of one check, or of the harmonic mean of two checks.
+
+    The harmonic mean is 0 if the response has no claims, because recall may be defined then.
+    """
 
     def compute(context: BatchContext, o: Options) -> Column:
         columns = [aggregate_verdicts(context.checks(c), value_of, aggregate) for c in checks(o)]
@@ -168,7 +190,7 @@ METRICS = (
         "grounding_precision",
         ("contexts",),
         _claims,
-        "share of the response's claims that the contexts support",
+        "share of the response's claims that the contexts support (faithfulness)",
     ),
     _metric(
         "grounding_recall",
@@ -186,17 +208,22 @@ METRICS = (
         "support",
         ("contexts",),
         _claims,
-        "mean probability that a claim is supported",
+        "mean probability that the contexts support a claim of the response",
         _probability,
     ),
     _metric(
-        "support_min", ("contexts",), _claims, "probability of the weakest claim", _probability, min
+        "support_min",
+        ("contexts",),
+        _claims,
+        "lowest probability that the contexts support a claim of the response",
+        _probability,
+        min,
     ),
     _metric(
         "correct_support",
         ("references",),
         _references,
-        "probability that the response states a reference, the likeliest of them",
+        "probability that the response states a reference (the highest of all references)",
         _probability,
         max,
     ),
@@ -204,6 +231,6 @@ METRICS = (
         "context_entails",
         ("contexts",),
         _response,
-        "whether some context entails the whole response: the earlier, looser definition",
+        "1 if one context entails the whole response (an earlier, looser definition)",
     ),
 )

@@ -1,16 +1,19 @@
-"""Metrics of words: correctness against references or options, faithfulness to given knowledge.
+"""Metrics that compare words: with references, with the options of a question, with contexts.
 
-Definitions: metrics.md, "Correctness against references", "Faithfulness to the given knowledge",
-"FaithEval accuracy"; Adlakha et al., sections 4.1 and 5.1. A value against references is the most
-over the references of an item. ROUGE-1, -2 and -L are the F-measures of the rouge-score library
-without stemming, METEOR is that of NLTK, an optional install. The `_pp` metrics discount the tokens
-of question and history (K-F1++ of Chiesurin et al. 2023).
+The definitions are in docs/metrics.md, "Correctness against references", "Faithfulness to the
+given knowledge" and "FaithEval accuracy", and in Adlakha et al., sections 4.1 and 5.1. If an item
+has several references, its value is the maximum over them. ROUGE-1, -2 and -L are the F-measures
+of the rouge-score library without stemming. METEOR is NLTK's, an optional install. The `_pp`
+metrics discount the tokens of question and history (K-F1++ of Chiesurin et al. 2023).
+
+The functions run for every pair of an item and a reference. Comprehensions over pairs are the
+fast path, so they stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -33,59 +36,69 @@ from trueground.types import Status
 
 _CORRECTNESS = "Adlakha et al. 2023, section 4.1"
 _FAITHFULNESS = "Adlakha et al. 2023, section 5.1"
-_SEPARATOR = " & "  # between the parts of an answer, as Truly-Ground writes it
-_FIRST_CHAR = 0x10000  # above the surrogates
+_SEPARATOR = " & "  # Separates the parts of an answer in the dataset Truly-Ground.
+_FIRST_CODE_POINT = 0x10000  # The first code point above the surrogates.
 OverlapValues = Callable[[Overlap], Floats]
 _ANSWER_OPTIONS = {
     **LEXICAL,
-    "match": MetricOption("word", ("word", "substring")),
-    "answers": MetricOption("any", ("any", "all")),
-    # each: a reference "A & B" is met where A and B are found, wherever they stand.
-    "parts": MetricOption("whole", ("whole", "each")),
+    "match": MetricOption(
+        "word", ("word", "substring"), "Whether a reference must match whole words."
+    ),
+    "answers": MetricOption(
+        "any", ("any", "all"), "Whether one reference is enough, or all are needed."
+    ),
+    "parts": MetricOption(
+        "whole",
+        ("whole", "each"),
+        'each: a reference "A & B" matches if the response contains both A and B.',
+    ),
     **READ,
 }
 _ROUGE = "ROUGE F-measure over "
 
 
 def _f1(o: Overlap) -> Floats:
-    """Harmonic mean of precision and recall; 1 if both sides are empty, 0 if one is."""
+    """Return token F1; 1 if both sides are empty, 0 if only one is."""
     return ratio(2 * o.common, o.a + o.b, 1.0)
 
 
 def _match(context: BatchContext, o: Options, hit: Callable[[str, str], bool]) -> Floats:
-    """1 for each (item, reference) pair of normalized strings that hits."""
+    """Return 1 for each (item, reference) pair of normalized strings that matches."""
     responses, references = context.responses(o), context.references(o)
     pairs = zip(context.pair_items.tolist(), references, strict=True)
     return np.array([hit(responses[i], r) for i, r in pairs], np.float64)
 
 
 def _match_parts(context: BatchContext, o: Options, hit: Callable[[str, str], bool]) -> Floats:
-    """1 for each pair whose reference, "A & B", has all of its parts in the response."""
+    """Return 1 for each pair whose reference, "A & B", has all parts in the response."""
     responses = context.responses(o)
     parts = [reference.split(_SEPARATOR) for reference in context.batch.references_flat]
     normalizer = Normalizer.named(o["normalizer"], o["lang"])
-    plain = iter(tokenize([part for some in parts for part in some], normalizer).strings())
-    pairs = zip(context.pair_items.tolist(), parts, strict=True)
-    hits = [[hit(responses[i], next(plain)) for _ in some] for i, some in pairs]
-    return np.array([all(some) for some in hits], np.float64)
+    # The tokenizer is made for batches, so all parts are normalized in one call.
+    normalized = iter(tokenize(list(chain.from_iterable(parts)), normalizer).strings())
+    matches = []
+    for item, reference_parts in zip(context.pair_items.tolist(), parts, strict=True):
+        part_matches = [hit(responses[item], next(normalized)) for _ in reference_parts]
+        matches.append(all(part_matches))
+    return np.array(matches, np.float64)
 
 
 def _answer_accuracy(context: BatchContext, o: Options) -> Column:
-    """A reference that normalizes to nothing is no definite answer and is not looked for."""
+    """Return 1 if the response contains an answer; ignore references that normalize to nothing."""
     hit = contains_words if o["match"] == "word" else str.__contains__
     match = _match_parts if o["parts"] == "each" else _match
-    found = match(context, o, hit)
+    matches = match(context, o, hit)
     definite = np.array([bool(r) for r in context.references(o)], np.bool_)
     if o["answers"] == "all":
-        values = 1.0 - context.best(np.where(definite, 1.0 - found, 0.0))
+        values = 1.0 - context.best(np.where(definite, 1.0 - matches, 0.0))
     else:
-        values = context.best(np.where(definite, found, 0.0))
-    some = context.best(definite.astype(np.float64)) == 1.0
-    return Column.of(values).without(~some, Status.NOT_APPLICABLE)
+        values = context.best(np.where(definite, matches, 0.0))
+    has_definite = context.best(definite.astype(np.float64)) == 1.0
+    return Column.of(values).without(~has_definite, Status.NOT_APPLICABLE)
 
 
 def _f_measure(common: Ids, response: Ids, reference: Ids) -> Floats:
-    """As rouge-score has it: 0 where either side has no n-gram."""
+    """Return F1 as rouge-score computes it: 0 if either side has no n-gram."""
     return harmonic_mean(ratio(common, response, 0.0), ratio(common, reference, 0.0))
 
 
@@ -94,7 +107,7 @@ def _rouge_n(context: BatchContext, bigrams: bool) -> Column:
     u: Bags = bundle.u
     r: Bags = bundle.r
     if bigrams:
-        # One set of ids for both sides: the pairs of both are interned together.
+        # Both sides are joined first, so that equal pairs of words get equal ids.
         joined = Bags(
             np.concatenate((u.ids, r.ids)), np.concatenate((u.offsets, r.offsets[1:] + len(u.ids)))
         ).bigrams()
@@ -104,8 +117,8 @@ def _rouge_n(context: BatchContext, bigrams: bool) -> Column:
 
 
 def _as_strings(bags: Bags, alphabet: Ids) -> list[str]:
-    """Each list of ids as a string with one character an id."""
-    codes = (alphabet[bags.ids] + _FIRST_CHAR).astype("<u4").tobytes()
+    """Return each list of ids as a string with one character per id."""
+    codes = (alphabet[bags.ids] + _FIRST_CODE_POINT).astype("<u4").tobytes()
     text = codes.decode("utf-32-le")
     return [text[a:b] for a, b in pairwise(bags.offsets.tolist())]
 
@@ -114,7 +127,7 @@ def _rouge_l(context: BatchContext, _options: Options) -> Column:
     bundle = context.tokens("rouge")
     largest = max((int(b.ids.max()) for b in (bundle.u, bundle.r) if len(b.ids)), default=0)
     alphabet = np.arange(largest + 1)
-    if largest > 0xF_0000:  # more ids than there are characters: number those in use
+    if largest > 0xF_0000:  # There are more ids than characters, so number only those in use.
         used = np.unique(np.concatenate((bundle.u.ids, bundle.r.ids)))
         alphabet[used] = np.arange(len(used))
     responses, references = _as_strings(bundle.u, alphabet), _as_strings(bundle.r, alphabet)
@@ -206,7 +219,7 @@ def _against_contexts(
 
 
 def _if_left(o: Overlap, values: Floats) -> Floats:
-    """1 where the discount leaves no token of the response."""
+    """Return the values, but 1 if the discount leaves no token of the response."""
     return np.where(o.left > 0, values, 1.0)
 
 
@@ -214,7 +227,7 @@ METRICS = (
     _against_references(
         "exact_match",
         _of_match(str.__eq__),
-        "1 if the normalized response equals a normalized reference",
+        "1 if the response equals a reference after normalization, else 0",
     ),
     _against_references(
         "precision",
@@ -230,12 +243,12 @@ METRICS = (
     _against_references(
         "recall_strict",
         _of_match(str.__contains__),
-        "1 if the response contains a whole reference as a substring",
+        "1 if the response contains a whole reference as a substring, else 0",
     ),
     _against_references(
         "answer_accuracy",
         _answer_accuracy,
-        "1 if the response contains a definite answer on word boundaries",
+        "1 if the response contains a reference as whole words, else 0",
         "Lee et al. 2024, section 4.1",
         _ANSWER_OPTIONS,
         "given_references",
@@ -258,46 +271,58 @@ METRICS = (
         family="correctness",
         needs=("references",),
         compute=_meteor,
-        doc="METEOR: aligned words by form, stem and WordNet synonym",
+        doc="METEOR: overlap of words that match by form, stem or WordNet synonym",
         source="Banerjee and Lavie 2005",
-        options={"wordnet": MetricOption("")},
+        options={"wordnet": MetricOption("", doc="Folder with WordNet's database files.")},
         requires=Requirement(extra="meteor", check=_prepare_meteor),
     ),
     _against_contexts(
         "k_precision",
         lambda o: ratio(o.common, o.a, 0.0),
         "share of the response's tokens that are in the contexts",
-        {"abstention_passage": MetricOption("false", ("false", "true"))},
+        {
+            "abstention_passage": MetricOption(
+                "false",
+                ("false", "true"),
+                'Whether "I don\'t know." is appended to the contexts, so abstaining scores 1.',
+            )
+        },
     ),
     _against_contexts(
         "k_recall",
         lambda o: ratio(o.common, o.b, 0.0),
         "share of the contexts' tokens that are in the response",
     ),
-    _against_contexts("k_f1", _f1, "token F1 of response and contexts"),
+    _against_contexts("k_f1", _f1, "harmonic mean of k_precision and k_recall"),
     _against_contexts(
         "k_precision_pp",
         lambda o: ratio(o.left_common, o.left, 1.0),
-        "k_precision without the tokens of question and history",
+        "as k_precision, but tokens of question and history don't count",
     ),
     _against_contexts(
         "k_recall_pp",
         lambda o: _if_left(o, ratio(o.left_common, o.b, 0.0)),
-        "k_recall without the tokens of question and history",
+        "as k_recall, but tokens of question and history don't count",
     ),
     _against_contexts(
         "k_f1_pp",
         lambda o: _if_left(o, ratio(2 * o.left_common, o.left + o.b, 1.0)),
-        "k_f1 without the tokens of question and history",
+        "as k_f1, but tokens of question and history don't count",
     ),
     Metric(
         name="choice_accuracy",
         family="correctness",
         needs=("choices", "references"),
         compute=_choice_accuracy,
-        doc="1 if the response picks the right option, by label or by text",
+        doc="1 if the response chooses the correct option, by label or by text, else 0",
         source=FAITHEVAL_SOURCE,
-        options={"variant": MetricOption("answer", ("answer", "mentions"))},
+        options={
+            "variant": MetricOption(
+                "answer",
+                ("answer", "mentions"),
+                "mentions: it is enough that the response mentions the correct option.",
+            )
+        },
         version=3,
     ),
 )

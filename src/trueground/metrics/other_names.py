@@ -1,9 +1,9 @@
-"""Names that metrics have in other tools, and the nearest metrics to what isn't here."""
+"""Names of metrics in other tools, and the nearest metric here if the definition differs."""
 
 from __future__ import annotations
 
-# Names that metrics have in other tools. An alias has the same definition: the same parts of a
-# record, counted the same way; who judges may differ, `--judge` chooses that.
+# An alias has the same definition as the metric here: it reads the same fields of a record and
+# counts the same way. Only the judge may differ, which `--judge` selects.
 METRIC_ALIASES = {
     # Share of the response's claims that can be inferred from the contexts (ragas, RAGChecker).
     "faithfulness": "grounding_precision",
@@ -18,49 +18,49 @@ METRIC_ALIASES = {
     "bert_score": "bertscore_f1",
 }
 _RETRIEVAL = "`trueground index evaluate` measures a retriever against gold passages"
-# The names of others, the nearest of ours, and what that is instead.
-_NEAREST = (
+# Names in other tools, the nearest metric here, and how its definition differs.
+_SIMILAR = (
     (
         "groundedness response_groundedness grounded",
         "support",
-        "the mean probability that a claim is supported, by a judge that reads claims; it is no "
-        "rating by a language model of each sentence or of the whole",
+        "the mean probability that a claim is supported. A judge checks each claim; no language "
+        "model rates sentences or the whole answer",
     ),
     (
         "answer_relevancy answer_relevance response_relevancy response_relevance",
         "relevance",
-        "a language model (--rater) rates from 1 to 5 how far the response answers the question; "
-        "it is no similarity of generated questions, and no share of statements",
+        "a language model (--rater) rates from 1 to 5 how well the response answers the question. "
+        "It isn't the similarity of generated questions or the share of relevant statements",
     ),
     (
         "hallucination hallucination_rate",
         "grounding_precision",
-        "the share of claims that the contexts support, so that higher is better; 1 minus it is "
-        "the share of unsupported claims, which is not the share of contexts that are contradicted",
+        "the share of claims that the contexts support (higher is better). 1 minus it is the "
+        "share of unsupported claims, not the share of contexts that the response contradicts",
     ),
     (
         "answer_correctness factual_correctness correctness",
         "correct_support",
-        "the probability that the response states a reference; no mean of claims that agree and "
-        "of a similarity. llm_correctness asks a language model",
+        "the probability that the response states a reference. It isn't the mean of a claim "
+        "score and a similarity. To ask a language model, use llm_correctness",
     ),
     (
         "context_recall contextual_recall context_entity_recall claim_recall",
         "grounding_recall",
-        "the share of the gold facts that the response states, not that the contexts hold; "
-        + _RETRIEVAL,
+        "the share of the gold facts that the response states, not the share that the contexts "
+        f"contain. {_RETRIEVAL}",
     ),
     (
         "context_precision contextual_precision context_relevance context_relevancy "
         "contextual_relevancy context_utilization",
         "k_recall",
-        "the share of the contexts' words that the response uses; it does not tell which passages "
+        "the share of the contexts' words that the response uses. It doesn't show which passages "
         f"are relevant. {_RETRIEVAL}",
     ),
     (
         "answer_similarity semantic_similarity",
         "bertscore_f1",
-        "it compares tokens in context, not one vector of each text",
+        "it compares the embeddings of tokens in context, not one embedding of each text",
     ),
     (
         "bleu",
@@ -76,23 +76,34 @@ _NEAREST = (
     (
         "noise_sensitivity",
         "grounding_precision",
-        "the share of claims that the contexts support, right or wrong; it takes no references",
+        "the share of claims that the contexts support, whether correct or not. It doesn't use "
+        "references",
     ),
     (
         "self_knowledge",
         "grounding_precision",
-        "1 minus it is the share of claims without support in the contexts, right or wrong",
+        "1 minus it is the share of claims that the contexts don't support, whether correct or not",
     ),
     ("refusal_rate", "abstained", "its mean is the share of responses that decline to answer"),
 )
-SIMILAR_METRICS = {name: (ours, why) for names, ours, why in _NEAREST for name in names.split()}
 
 
 def resolve_alias(name: str) -> str:
-    """Return the name here of a metric that other tools call so; any other name as it is."""
+    """Return the metric here for a name in other tools; any other name unchanged."""
     return METRIC_ALIASES.get(plain_name(name), name)
 
 
 def plain_name(name: str) -> str:
-    """The name in small letters, with `_` between its words: `Answer-Relevancy` as ours."""
+    """Return the name in lower case, with `_` between words: `answer_relevancy`."""
     return name.lower().replace("-", "_").replace(" ", "_")
+
+
+def _index_similar() -> dict[str, tuple[str, str]]:
+    similar = {}
+    for names, nearest, difference in _SIMILAR:
+        for name in names.split():
+            similar[name] = (nearest, difference)
+    return similar
+
+
+SIMILAR_METRICS = _index_similar()

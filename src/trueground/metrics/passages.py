@@ -1,11 +1,11 @@
-"""Do the passages that sentences cite by number support them, and is each citation of use?
+"""Metrics of citations by number, such as [2]: whether passages support the sentences citing them.
 
-Definitions: metrics.md, "Citations of passages".
+The definitions are in docs/metrics.md, "Citations of passages".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,12 +44,13 @@ _OPTIONS = {
 
 
 def _read(batch: Batch, item: int) -> list[CitedSentence]:
-    """Return the sentences, each with the passages that it cites: once, ascending, not blank."""
+    """Return the sentences, each with the passages it cites: ascending, unique and not blank."""
     available = {index + 1 for index in batch.context_numbers(item)}
-    return [
-        CitedSentence(s.text, s.start, s.end, tuple(sorted(available.intersection(s.passages))))
-        for s in batch.numbered[item]
-    ]
+    sentences = []
+    for sentence in batch.numbered[item]:
+        cited = tuple(sorted(available.intersection(sentence.passages)))
+        sentences.append(CitedSentence(sentence.text, sentence.start, sentence.end, cited))
+    return sentences
 
 
 def _show(passage: Passage) -> str:
@@ -61,12 +62,15 @@ _CHECK: ClaimCheck = ClaimCheck("passages", request_maker(_read, _show))
 
 @dataclass(frozen=True)
 class Support:
-    """What the verdicts say about an item, sentence by sentence.
+    """The verdicts about an item, sentence by sentence.
 
-    `together` is the verdict about all passages that the sentence cites, None where it cites none.
-    `outcomes` has each number that it cites once, and what that citation does for it: None where a
-    verdict is missing. `missing` says why verdicts of the item are missing; `spared`, that none
-    were asked for.
+    Attributes:
+        together: For each sentence, the verdict about all passages that it cites. None if it
+            cites none.
+        outcomes: For each sentence, each number that it cites, once, with the outcome of that
+            citation. The outcome is None if a verdict is missing.
+        missing: The reason if verdicts are missing.
+        spared: Whether no verdicts were requested.
     """
 
     together: list[Verdict | None]
@@ -84,26 +88,29 @@ def _support(context: BatchContext) -> list[Support]:
 
 
 def _support_of(batch: Batch, item: int, checked: Checked) -> Support:
-    """UsageError where a caller brought another number of verdicts."""
+    """Return the support of an item. UsageError if the number of a caller's verdicts is wrong."""
     sentences = batch.numbered[item]
-    numbers = [dict.fromkeys(s.passages) for s in sentences]
+    outcomes: list[list[Outcome]] = []
     if checked.failure is not None:
-        unread: list[list[Outcome]] = [[(n, None) for n in found] for found in numbers]
-        return Support([None] * len(sentences), unread, checked.failure, True)
+        outcomes = [_unknown_outcomes(sentence.passages) for sentence in sentences]
+        return Support([None] * len(sentences), outcomes, checked.failure, True)
     read = _read(batch, item)
     verdicts = verdicts_by_reading(read, checked, item)
-    outcomes = [
-        [(n, _outcome(verdicts, i, read[i].cited, n)) for n in found]
-        for i, found in enumerate(numbers)
-    ]
-    together = [verdicts.get((i, sentence.cited)) for i, sentence in enumerate(read)]
+    for i, sentence in enumerate(sentences):
+        numbers = dict.fromkeys(sentence.passages)
+        outcomes.append([(n, _outcome(verdicts, i, read[i].cited, n)) for n in numbers])
+    together = [verdicts.get((i, cited.cited)) for i, cited in enumerate(read)]
     return Support(together, outcomes, checked.unanswered, False)
+
+
+def _unknown_outcomes(numbers: Iterable[int]) -> list[Outcome]:
+    return [(number, None) for number in dict.fromkeys(numbers)]
 
 
 def _outcome(
     verdicts: dict[Reading, Verdict], sentence: int, cited: tuple[int, ...], number: int
 ) -> str | None:
-    """What one citation does for its sentence; None where a verdict about it is missing."""
+    """Return the outcome of one citation; None if a verdict about it is missing."""
     if number not in cited:
         return "no_passage"
     together, alone = verdicts.get((sentence, cited)), verdicts.get((sentence, (number,)))
@@ -122,17 +129,19 @@ def _outcome(
 
 def _tally_precision(context: BatchContext, item: int) -> Tally:
     support = _support(context)[item]
-    outcomes = [outcome for of_sentence in support.outcomes for _, outcome in of_sentence]
+    outcomes = []
+    for sentence_outcomes in support.outcomes:
+        outcomes += [outcome for _, outcome in sentence_outcomes]
     missing = support.missing if outcomes else None
     return missing or (sum(outcome in _GOOD for outcome in outcomes), len(outcomes))
 
 
 def _tally_recall(context: BatchContext, item: int) -> Tally:
     pairs = zip(context.batch.numbered[item], _support(context)[item].together, strict=True)
-    found = [verdict for sentence, verdict in pairs if sentence.text]
-    missing = (v.status for v in found if v is not None and v.status is not Status.SCORED)
-    supported = sum(v is not None and bool(v.supported) for v in found)
-    return next(missing, None) or (supported, len(found))
+    verdicts = [verdict for sentence, verdict in pairs if sentence.text]
+    missing = (v.status for v in verdicts if v is not None and v.status is not Status.SCORED)
+    supported = sum(v is not None and bool(v.supported) for v in verdicts)
+    return next(missing, None) or (supported, len(verdicts))
 
 
 def _precision(context: BatchContext, o: Options) -> Counts:
@@ -146,31 +155,31 @@ def _recall(context: BatchContext, o: Options) -> Counts:
 def _counts(
     context: BatchContext, o: Options, tally: Callable[[BatchContext, int], Tally]
 ) -> Counts:
-    """Return the counts by a tally, under the policy on abstained responses."""
+    """Return the counts of a tally, under the policy for responses that abstain."""
     items = range(len(context.batch))
     result = context.once_judged(tally, lambda: Counts.of([tally(context, i) for i in items]))
     return result.under(o["abstain"], context.abstained)
 
 
 def _details(context: BatchContext, item: int) -> dict[str, Any]:
-    """The sentences of an item, and what each citation does for its sentence."""
+    """Return the sentences of an item, with the outcome of each citation."""
     sentences = context.batch.numbered[item]
     if not sentences or not context.batch.has("contexts")[item]:
         return {}
     support = _support(context)[item]
     unsupported = None if support.spared else False
-    return {
-        "passage_sentences": [
-            {
-                "text": s.text,
-                "start": s.start,
-                "end": s.end,
-                "supported": unsupported if verdict is None else verdict.supported,
-                "passages": [{"number": n, "outcome": outcome} for n, outcome in found],
-            }
-            for s, verdict, found in zip(sentences, support.together, support.outcomes, strict=True)
-        ]
-    }
+    lines = []
+    rows = zip(sentences, support.together, support.outcomes, strict=True)
+    for sentence, verdict, outcomes in rows:
+        line = {
+            "text": sentence.text,
+            "start": sentence.start,
+            "end": sentence.end,
+            "supported": unsupported if verdict is None else verdict.supported,
+            "passages": [{"number": number, "outcome": outcome} for number, outcome in outcomes],
+        }
+        lines.append(line)
+    return {"passage_sentences": lines}
 
 
 def _check_with(o: Options) -> tuple[ClaimCheck, ...]:
@@ -187,7 +196,7 @@ METRICS = (
         needs=("contexts",),
         counts=_recall,
         details=_details_with,
-        doc="share of the sentences that the passages they cite support",
+        doc="share of the sentences that are supported by the passages they cite",
         source=_SOURCE,
         options=_OPTIONS,
         queries=_check_with,
@@ -197,12 +206,12 @@ METRICS = (
         needs=("contexts",),
         counts=_precision,
         details=_details_with,
-        doc="share of the citations of passages that are sufficient or needed",
+        doc="share of the citations of passages that help to support their sentence",
         source=_SOURCE,
         options=_OPTIONS,
         queries=_check_with,
     ),
-    # From the two under one policy: so do runs, and their F1 agrees with those of the items.
+    # It is computed from the two under one policy, as in runs, so both agree on the F1.
     Metric.counted_f1(
         name="passage_citation_f1",
         parts=(_PRECISION, _RECALL),

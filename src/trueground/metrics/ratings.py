@@ -1,7 +1,7 @@
-"""Rated qualities: fluency, coherence, consistency, relevance, and any rubric from 1 to 5.
+"""Metrics rated from 1 to 5: fluency, coherence, consistency, relevance, and any rubric.
 
-Definitions: metrics.md, "Rated qualities". Here stands what a rater is shown, and which items are
-rated at all.
+The definitions are in docs/metrics.md, "Rated qualities". This module decides which items are
+rated, and which fields the rater sees.
 """
 
 from __future__ import annotations
@@ -20,89 +20,103 @@ from trueground.types import RatingRequest, Status
 
 PAPER = "Lee et al. 2024, appendix D.7"
 KALMA = "Li et al. 2024, section 4.1"
-_LEAST_SAMPLES, _MOST_SAMPLES = 2, 1_000
-_MOST_RUNS = 100
+MIN_SAMPLES, MAX_SAMPLES = 2, 1_000
+MAX_RUNS = 100
+MAX_SHOWN_CHARACTERS = 20
 _OPTIONS = {
-    "scoring": MetricOption("integer", ("integer", "weighted")),
-    "samples": MetricOption("20"),
-    "items": MetricOption("all", ("all", "free-form", "sampled")),
-    "runs": MetricOption("1"),
+    "scoring": MetricOption(
+        "integer",
+        ("integer", "weighted"),
+        "integer: one rating, or the mean of `runs`. weighted: the mean of many samples.",
+    ),
+    "samples": MetricOption("20", doc="Number of samples with scoring=weighted."),
+    "items": MetricOption(
+        "all",
+        ("all", "free-form", "sampled"),
+        "Which items are rated: all, those without references, or those with meta.sampled.",
+    ),
+    "runs": MetricOption("1", doc="Number of ratings per item with scoring=integer."),
 }
 
 
-def _whole_number(metric: str, name: str, options: Options, least: int, most: int) -> int:
-    """The option as a whole number, written without leading zeros. UsageError where it is none."""
-    word = options[name]
-    known = word.isascii() and word.isdecimal() and len(word) <= len(str(most))
-    if known and word == str(int(word)) and least <= int(word) <= most:
-        return int(word)
-    shown = word if len(word) <= 20 else f"{word[:20]}…"
-    raise UsageError(f"{metric}: {name}={shown!r}; expected a whole number, {least} to {most:,}")
+def _parse_count(metric: str, name: str, options: Options, smallest: int, largest: int) -> int:
+    """Return an option as a whole number. UsageError if it isn't one, or has leading zeros."""
+    text = options[name]
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(largest))
+    if is_number and text == str(int(text)) and smallest <= int(text) <= largest:
+        return int(text)
+    if len(text) > MAX_SHOWN_CHARACTERS:
+        text = f"{text[:MAX_SHOWN_CHARACTERS]}…"
+    raise UsageError(
+        f"{metric}: {name}={text!r}; expected a whole number from {smallest} to {largest:,}"
+    )
 
 
-def _times(metric: str, options: Options) -> int:
-    """How often the rater is asked: `runs` times, or as many samples as weighted scoring may draw.
-
-    UsageError where that is no such number.
-    """
-    runs = _whole_number(metric, "runs", options, 1, _MOST_RUNS)
-    samples = _whole_number(metric, "samples", options, _LEAST_SAMPLES, _MOST_SAMPLES)
+def _count_ratings(metric: str, options: Options) -> int:
+    """Return how often each item is rated: the option `runs`, or `samples` if weighted."""
+    runs = _parse_count(metric, "runs", options, 1, MAX_RUNS)
+    samples = _parse_count(metric, "samples", options, MIN_SAMPLES, MAX_SAMPLES)
     weighted = options["scoring"] == "weighted"
     if weighted and runs > 1:
-        raise UsageError(f"{metric}: runs={runs} is for scoring=integer; leave one of the two out")
+        raise UsageError(
+            f"{metric}: runs={runs} works only with scoring=integer. Remove runs or scoring"
+        )
     if not weighted and options["samples"] != _OPTIONS["samples"].default:
         raise UsageError(
-            f"{metric}: samples={samples} is for scoring=weighted; add it, or leave it"
+            f"{metric}: samples={samples} works only with scoring=weighted. Add "
+            "scoring=weighted, or remove samples"
         )
     return samples if weighted else runs
 
 
-def _placeholders(path: str) -> frozenset[str]:
-    """The placeholders of a user's rubric as it is now. UsageError, InputError."""
+def _read_placeholders(path: str) -> frozenset[str]:
+    """Return the placeholders of a user's rubric. Raises UsageError and InputError."""
     if not path:
-        raise UsageError("rated needs a rubric; write rated(rubric=FILE)")
+        raise UsageError("rated needs a rubric. Write rated(rubric=FILE)")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"the rubric {path} cannot be read: {error.strerror or error}") from error
+        raise InputError(f"the rubric {path} can't be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        reason = f"it is no UTF-8 text ({error})"
-        raise InputError(f"the rubric {path} cannot be read: {reason}") from error
-    found = Template(text).placeholders
-    if "response" not in found:
+        raise InputError(f"the rubric {path} can't be read: it isn't UTF-8 ({error})") from error
+    placeholders = Template(text).placeholders
+    if "response" not in placeholders:
         raise UsageError(
-            f"the rubric {path} has no place {{response}}; it may have {{response}}, {{question}} "
-            "and {knowledge}"
+            f"the rubric {path} has no {{response}}. Put {{response}} where the answer goes; "
+            "{question} and {knowledge} are optional"
         )
-    return found
+    return placeholders
 
 
-def _shows(metric: str, options: Options) -> tuple[str, frozenset[str]]:
-    """What the rater is shown, and which fields that takes."""
+def _choose_fields(metric: str, options: Options) -> tuple[str, frozenset[str]]:
+    """Return what the rater sees, as requests name it, and the fields of records for it."""
     if metric == "rated":
-        found = _placeholders(options["rubric"])
-        shown = next((p for p in ("knowledge", "question") if p in found), "response")
-        return shown, found & {"knowledge", "question"}
-    shown = options.get("shown", "knowledge" if metric == "consistency" else "question")
+        placeholders = _read_placeholders(options["rubric"])
+        extent = next((p for p in ("knowledge", "question") if p in placeholders), "response")
+        return extent, placeholders & {"knowledge", "question"}
+    extent = options.get("shown", "knowledge" if metric == "consistency" else "question")
     fields = {"response": (), "question": ("question",), "knowledge": ("question", "knowledge")}
-    return shown, frozenset(fields[shown])
+    return extent, frozenset(fields[extent])
 
 
 def _question(batch: Batch, item: int) -> str:
-    """The question, after the earlier turns."""
-    turns = [f"{t.role}: {t.content}" if t.role else t.content for t in batch.histories[item] or ()]
-    return "\n".join([*turns, *filter(None, [batch.questions[item]])])
+    """Return the question, after the earlier turns."""
+    lines = [f"{t.role}: {t.content}" if t.role else t.content for t in batch.histories[item] or ()]
+    question = batch.questions[item]
+    if question:
+        lines.append(question)
+    return "\n".join(lines)
 
 
 def _knowledge(batch: Batch, item: int) -> tuple[str, ...]:
-    """The contexts that are not blank, then the graphs, each in one line."""
+    """Return the contexts that aren't blank, then the graphs, each in one line."""
     graphs = (format_graph(graph) for graph in batch.graphs[item] or ())
     return (*batch.texts(item, batch.context_numbers(item)), *graphs)
 
 
-def _responses(metric: str, batch: Batch, shown: str) -> Sequence[str]:
-    """The responses as the rater sees them: without citations, where it sees more than them."""
-    if metric == "rated" or shown == "response":
+def _responses(metric: str, batch: Batch, extent: str) -> Sequence[str]:
+    """Return the responses; without citations if the rater sees more than the response."""
+    if metric == "rated" or extent == "response":
         return batch.responses
     pairs = zip(batch.responses, batch.graphs, strict=True)
     return [CitedText(response, graphs or ()).without_citations() for response, graphs in pairs]
@@ -111,7 +125,7 @@ def _responses(metric: str, batch: Batch, shown: str) -> Sequence[str]:
 def _rated_items(
     batch: Batch, responses: Sequence[str], fields: frozenset[str], items: str
 ) -> Column:
-    """Zeros for the items to rate, and the status of the others."""
+    """Return 0 for each item to rate, and the status of the others."""
     n = len(batch)
     column = Column.of(np.zeros(n))
     if items == "free-form":
@@ -133,28 +147,26 @@ def _rated_items(
 def _requests(
     metric: str, context: BatchContext, options: Options
 ) -> tuple[Column, list[RatingRequest | None]]:
-    """What the rater is asked of each item, and the status of items that are not rated."""
+    """Return the statuses of items that aren't rated, and the requests of the others."""
 
     def compute() -> tuple[Column, list[RatingRequest | None]]:
         batch = context.batch
-        shown, fields = _shows(metric, options)
-        times = _times(metric, options)
-        responses = _responses(metric, batch, shown)
+        extent, fields = _choose_fields(metric, options)
+        n_ratings = _count_ratings(metric, options)
+        responses = _responses(metric, batch, extent)
         column = _rated_items(batch, responses, fields, options["items"])
-        return column, [
-            RatingRequest(
+        requests: list[RatingRequest | None] = [None] * len(batch)
+        for i in np.flatnonzero(column.status == 0).tolist():
+            requests[i] = RatingRequest(
                 options.get("rubric", metric),
                 responses[i],
                 _question(batch, i) if "question" in fields else "",
                 _knowledge(batch, i) if "knowledge" in fields else (),
-                shown,
+                extent,
                 options["scoring"],
-                times,
+                n_ratings,
             )
-            if status == 0
-            else None
-            for i, status in enumerate(column.status)
-        ]
+        return column, requests
 
     return context.once(("rating requests", metric, tuple(options.items())), compute)
 
@@ -165,19 +177,20 @@ def _metric(
     def queries(o: Options) -> tuple[RatingQuery, ...]:
         return (
             RatingQuery(
-                rubric=lambda: (o.get("rubric", name), _shows(name, o)[0]),
+                rubric=lambda: (o.get("rubric", name), _choose_fields(name, o)[0]),
                 requests=lambda context: _requests(name, context, o)[1],
             ),
         )
 
     def compute(context: BatchContext, o: Options) -> Column:
-        column, asked = _requests(name, context, o)
-        ratings = context.ratings(asked)
-        return column.filled(ratings, [None if one is None else one.value for one in ratings])
+        column, requests = _requests(name, context, o)
+        ratings = context.ratings(requests)
+        values = [None if rating is None else rating.value for rating in ratings]
+        return column.filled(ratings, values)
 
     def check(o: Options) -> None:
-        _shows(name, o)
-        _times(name, o)
+        _choose_fields(name, o)
+        _count_ratings(name, o)
 
     needs: dict[str, tuple[str, ...]] = {
         "coherence": ("question",),
@@ -203,21 +216,31 @@ METRICS = (
         "fluency",
         "how well the response is written, 1 to 5",
         PAPER,
-        {"shown": MetricOption("response", ("response", "question"))},
+        {
+            "shown": MetricOption(
+                "response", ("response", "question"), "Whether the rater sees the question, too."
+            )
+        },
     ),
-    _metric("coherence", "how well the sentences build on each other, 1 to 5", KALMA, {}, 2),
+    _metric("coherence", "how well the sentences build on one another, 1 to 5", KALMA, {}, 2),
     _metric(
         "consistency",
-        "agreement with the contexts or graphs and with itself, 1 to 5",
+        "how well the response agrees with the contexts or graphs and with itself, 1 to 5",
         KALMA,
         {},
         version=2,
     ),
-    _metric("relevance", "how far it answers the question and only that, 1 to 5", KALMA, {}, 2),
+    _metric(
+        "relevance",
+        "how well the response answers the question, without anything else, 1 to 5",
+        KALMA,
+        {},
+        version=2,
+    ),
     _metric(
         "rated",
-        "any quality from 1 to 5 by a rubric of your own: rated(rubric=FILE)",
+        "any quality, rated from 1 to 5 by your own rubric: rated(rubric=FILE)",
         "Liu et al. 2023 (G-Eval)",
-        {"rubric": MetricOption("")},
+        {"rubric": MetricOption("", doc="File with the rubric, a template with {response}.")},
     ),
 )

@@ -1,10 +1,10 @@
-"""The one dictionary of metrics, and the reading of metric names with options.
+"""The registry of metrics, and the parsing of metric names with options.
 
-A new metric is one declaration in its own module and its name in _MODULES. Another package
-decorates functions with `metric`, or calls `register_metrics`, in a module that is an entry point
-of the group `trueground.metrics`. These modules are loaded if a name isn't found here, or for a
-list of all. If an entry point is called like a field of the record, the default set of `score`
-loads its module for records that have this field.
+To add a metric, declare it in its module and add its name to _MODULES. Another package decorates
+functions with `metric`, or calls `register_metrics`, in a module that is an entry point of the
+group `trueground.metrics`. These modules are loaded if a name isn't registered yet, or to list all
+metrics. If an entry point has the name of a record field, the default set of `score` loads its
+module for records with this field.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS, harmonic_mean
 from trueground.metrics.other_names import METRIC_ALIASES, SIMILAR_METRICS, plain_name
 
-# In this order metrics are computed and shown. A line has their module, the field without which
-# none is in the default set ("any": there is no such field, "-": none ever is), and their names.
+# Metrics in the order in which they are computed and displayed. A line has a module, a field, and
+# metrics of the module. They are in the default set if records have the field. "any" is true for
+# all records; metrics with "-" are never in the default set.
 _MODULES = [
     line.split()
     for line in """
@@ -47,12 +48,15 @@ _MODULES = [
 ]
 ItemFunction = TypeVar("ItemFunction", bound=Callable[..., float | Awaitable[float | None] | None])
 _NEVER = "-"
-_MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
-_NEED_OF = {name: need for _, need, *names in _MODULES for name in names}
+_MODULE_OF: dict[str, str] = {}
+_NEED_OF: dict[str, str] = {}
+for _module, _need, *_metrics in _MODULES:
+    _MODULE_OF.update(dict.fromkeys(_metrics, _module))
+    _NEED_OF.update(dict.fromkeys(_metrics, _need))
 
 
 class HarmonicParts(NamedTuple):
-    """The two metrics whose harmonic mean another metric is."""
+    """The two metrics of a harmonic mean."""
 
     precision: Spec
     recall: Spec
@@ -60,12 +64,12 @@ class HarmonicParts(NamedTuple):
     def combine(
         self, precision: NDArray[np.float64], recall: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the harmonic mean of their values, of any one shape; 0 if both are 0."""
+        """Return the harmonic mean of values of any shape; 0 if both are 0."""
         return harmonic_mean(precision, recall)
 
 
 class MetricTable(Registry[Metric]):
-    """Metrics by name. The module of a built-in one is imported when it is looked up.
+    """Metrics by name. The module of a built-in metric is imported at the first lookup.
 
     Attributes:
         MICRO: Suffix of a metric's name for its value over all units of a run.
@@ -97,7 +101,7 @@ class MetricTable(Registry[Metric]):
             super().__delitem__(name)
 
     def is_default(self, name: str) -> bool:
-        """Whether a metric is computed if none is named, provided that records have its fields."""
+        """Return whether a metric is in the default set, if records have its fields."""
         return _NEED_OF.get(name, _NEVER) != _NEVER
 
     def __contains__(self, name: object) -> bool:
@@ -110,32 +114,34 @@ class MetricTable(Registry[Metric]):
         return len(self._names)
 
     def move(self, names: Sequence[str], before: str) -> None:
-        """Move metrics to the place before another one, in the order of `names`."""
+        """Move metrics before another metric, in the order of `names`."""
         order = [name for name in self._names if name not in names]
         index = order.index(before)
         self._names = dict.fromkeys([*order[:index], *names, *order[index:]])
 
     def resolve(self, name: str) -> Metric:
-        """Return the metric of that name, which may be one that other tools use.
+        """Return the metric with a name, which may be the name in another tool.
 
         Raises:
-            UsageError: There is none. The message has similar names.
+            UsageError: The metric doesn't exist. The message has similar names.
         """
-        known = self.load() if name not in self else self
+        metrics = self.load() if name not in self else self
         plain = plain_name(name)
-        if name in known:
-            return known[name]
+        if name in metrics:
+            return metrics[name]
         if plain not in METRIC_ALIASES.keys() | SIMILAR_METRICS.keys():
             raise UsageError.unknown_name(
-                "metric", name, known, (*METRIC_ALIASES, *SIMILAR_METRICS)
+                "metric", name, metrics, (*METRIC_ALIASES, *SIMILAR_METRICS)
             )
         if plain in METRIC_ALIASES:
             return self[METRIC_ALIASES[plain]]
-        nearest, instead = SIMILAR_METRICS[plain]
-        raise UsageError(f"there is no metric {name!r} here. The nearest is {nearest!r}: {instead}")
+        nearest, definition = SIMILAR_METRICS[plain]
+        raise UsageError(
+            f"trueground has no metric {name!r}. The most similar is {nearest!r}: {definition}"
+        )
 
     def of_key(self, key: str) -> Metric | None:
-        """Return the metric of a key of results, `name(option=value)@judge`; None if unknown."""
+        """Return the metric of a key in results, `name(option=value)@judge`; None if unknown."""
         return self._find_first(ResultKey.parse(key).name)
 
     def micro_key(self, key: str) -> str:
@@ -143,17 +149,19 @@ class MetricTable(Registry[Metric]):
         return re.sub(r"^[^(@]*", rf"\g<0>{self.MICRO}", key, count=1)
 
     def macro_key(self, key: str) -> str:
-        """Return the key without `_micro`; any other key as it is."""
+        """Return the key without `_micro`; any other key unchanged."""
         return re.sub(rf"^([^(@]*){self.MICRO}(?=[(@]|$)", r"\1", key)
 
     def higher_is_better(self, key: str) -> bool | None:
-        """Return whether more of it is better, as the metric declares it; None if unknown.
+        """Return whether higher values of a metric are better; None if it is unknown.
 
-        `key` is one of results: `name(option=value)@judge`, or `name_micro…` of a whole run. Every
-        module that calls something best, worst, won or lost asks here.
+        Use it wherever results are called better or worse.
+
+        Args:
+            key: A key in results: `name(option=value)@judge`, or `name_micro…` of a whole run.
         """
         name = ResultKey.parse(key).name
-        metric = self._find_first(name, name.removesuffix(self.MICRO))  # its name comes first
+        metric = self._find_first(name, name.removesuffix(self.MICRO))
         return None if metric is None else metric.higher_is_better
 
     def parse(self, text: str) -> Spec:
@@ -165,11 +173,14 @@ class MetricTable(Registry[Metric]):
     def parse_all(
         self, metrics: str | Sequence[str | Spec] | None, fields: Iterable[str] = ()
     ) -> list[Spec]:
-        """Return the specs of a comma-separated text or a list; the same metric twice counts once.
+        """Return the specs of metrics, without duplicates.
 
         Args:
-            metrics: The metrics. None: the default set of the fields.
-            fields: The record fields that are present.
+            metrics: A comma-separated text or a list. None: the default set.
+            fields: The record fields that are present, for the default set.
+
+        Raises:
+            UsageError: A metric or option doesn't exist, or the list is empty.
         """
         if metrics is None:
             return self.default_specs(fields)
@@ -184,7 +195,7 @@ class MetricTable(Registry[Metric]):
                 spec = self.parse(text)
                 specs.setdefault(spec.key, spec)
         if not specs:
-            raise UsageError("no metric was named; leave --metrics out for the default set")
+            raise UsageError("--metrics is empty. Name a metric, or omit it for the default set")
         return list(specs.values())
 
     def split(self, text: str) -> list[str]:
@@ -192,19 +203,22 @@ class MetricTable(Registry[Metric]):
         return [part for part in ComponentSpec.split(text) if part]
 
     def describe_renamed(self, metrics: str | Sequence[str | Spec]) -> str | None:
-        """Return `metrics: grounding_precision ← faithfulness` for names that other tools use.
+        """Return `metrics: grounding_precision ← faithfulness` for names of other tools.
 
         None if there are none. Raises UsageError.
         """
         parts = [metrics] if isinstance(metrics, str) else metrics
         _check_names(parts)
-        texts = [text for part in parts if not isinstance(part, Spec) for text in self.split(part)]
-        names = {ResultKey.parse(text).name: self.parse(text).metric.name for text in texts}
+        names = {}
+        for part in parts:
+            if isinstance(part, str):
+                for text in self.split(part):
+                    names[ResultKey.parse(text).name] = self.parse(text).metric.name
         renamed = [f"{metric} ← {name}" for name, metric in names.items() if metric != name]
         return f"metrics: {', '.join(renamed)}" if renamed else None
 
     def default_specs(self, fields: Iterable[str]) -> list[Spec]:
-        """Return all metrics of the default set whose fields are present in some record."""
+        """Return the metrics of the default set whose fields are present in some record."""
         present = {"any", *fields}
         if "references" in present:
             present.add("given_references")
@@ -215,7 +229,7 @@ class MetricTable(Registry[Metric]):
         return [make_spec(metric, {}) for metric in chosen]
 
     def harmonic_parts(self, spec: Spec) -> HarmonicParts:
-        """Return the two metrics of a harmonic mean, with the options that they share with it."""
+        """Return the two metrics of a harmonic mean, with the same options if they have them."""
         assert spec.metric.aggregation.harmonic is not None
         parts = []
         for name in spec.metric.aggregation.harmonic:
@@ -227,12 +241,12 @@ class MetricTable(Registry[Metric]):
         return HarmonicParts(*parts)
 
     def _find_first(self, *names: str) -> Metric | None:
-        """Return the metric of the first name that exists; other packages are loaded last."""
+        """Return the metric of the first name that exists; load other packages only if needed."""
         for name in names:
             if name in self:
                 return self[name]
-        known = self.load()
-        return next((known[name] for name in names if name in known), None)
+        metrics = self.load()
+        return next((metrics[name] for name in names if name in metrics), None)
 
 
 METRICS = MetricTable()
@@ -274,15 +288,15 @@ def metric(
 ) -> Any:
     """Register a function as a metric.
 
-    The short form decorates a function of one item. Its parameters are named like fields of the
-    record: response, question, history, contexts, references, gold_facts, response_facts, choices,
-    answerable, knowledge, gold_knowledge, absent_knowledge, meta. A field whose parameter has no
-    default is required: without it, the item is `missing_field`. `history` and `contexts` are lists
-    of texts, `choices` maps labels to texts. The function returns a number, True (1), False (0), or
-    None if the metric doesn't apply to the item. It may be async. It stays a plain function.
+    The short form decorates a function of one item. Its parameters are fields of the record:
+    response, question, history, contexts, references, gold_facts, response_facts, choices,
+    answerable, knowledge, gold_knowledge, absent_knowledge, meta. If a parameter has no default,
+    its field is required: an item without it is `missing_field`. `history` and `contexts` are lists
+    of texts, and `choices` maps labels to texts. The function returns a number, True (1), False
+    (0), or None if the metric doesn't apply to the item. It may be async. You can still call it.
 
-    The long form, with `doc`, decorates a function from a batch's evidence and the options to a
-    Column. A metric of another package is never in the default set.
+    The long form, with `doc`, decorates a function that gets a batch's context and the options and
+    returns a Column. A metric registered here is never in the default set.
 
     Args:
         function: The function to register, or the metric's name in the long form.
@@ -300,8 +314,8 @@ def metric(
         In the short form the function itself, in the long form the `Metric`.
 
     Raises:
-        UsageError: The name is taken, a parameter is not a field of the record, or a need is
-            unknown. At the first call ProtocolError, if the function returns anything else.
+        UsageError: The name is taken, a parameter isn't a field of the record, or a need is
+            unknown. If the function returns something else, scoring raises ProtocolError.
 
     Example:
         >>> @tg.metric
@@ -312,15 +326,15 @@ def metric(
     if doc is not None:
         chosen = name if function is None else function
         if not isinstance(chosen, str):
-            raise UsageError('a metric with doc= needs a name: @tg.metric("name", doc=...)')
+            raise UsageError('a metric with doc= needs a name. Write @tg.metric("name", doc=...)')
         return _register_compute(chosen, doc=doc, needs=needs, family=family, source=source, **rest)
     unknown = rest.keys() - {"higher_is_better", "version"}
     long_form = {"needs": needs, "source": source, "family": family != "other" and family}
     unknown |= {option for option, value in long_form.items() if value}
     if unknown:
         raise UsageError(
-            f"{min(unknown)}= belongs to a metric with doc=, which computes from a batch. A "
-            "function of one item takes name=, higher_is_better= and version="
+            f"{min(unknown)}= works only with doc=, for a metric that computes a batch. For a "
+            "function of one item, use only name=, higher_is_better= and version="
         )
     if isinstance(function, str):
         function, name = None, function
@@ -343,7 +357,10 @@ def _register_compute(
     def register(compute: Compute) -> Metric:
         unknown = set(needs) - set(NEEDS)
         if unknown:
-            raise UsageError(f"{name}: needs {min(unknown)!r}; it may need {', '.join(NEEDS)}")
+            raise UsageError(
+                f"{name}: needs= has {min(unknown)!r}, which isn't a field. Fields: "
+                f"{', '.join(NEEDS)}"
+            )
         new = Metric(
             name=name,
             family=family,
@@ -366,7 +383,7 @@ def _register_function(
     higher_is_better: bool = True,
     version: int | str | None = None,
 ) -> ItemFunction:
-    """Register a function of one item. If the same function is defined again, replace it."""
+    """Register a function of one item, or replace it if it is defined again."""
     from trueground.components import UserFunction
     from trueground.metrics.from_functions import FIELDS, ItemMetric
 
@@ -389,14 +406,14 @@ def _register_function(
 def register_metrics(
     metrics: Iterable[Metric], *, field: str | None = None, before: str | None = None
 ) -> None:
-    """Register declarations of another package, in their order.
+    """Register metrics of another package, in their order.
 
     Args:
-        metrics: The declarations.
+        metrics: The metrics.
         field: Field of the record. If records have it, the metrics are in the default set. The
             module must then be an entry point of the group `trueground.metrics` with the name of
-            the field. Default: None is in the default set.
-        before: The metric before which they are computed and shown. Default: after all others.
+            the field. Default: the metrics are never in the default set.
+        before: The metric before which they are computed and displayed. Default: after all others.
 
     Raises:
         UsageError: A name is taken, or `before` doesn't exist.
@@ -413,11 +430,11 @@ def register_metrics(
 
 
 def _check_names(metrics: object) -> None:
-    """Raise UsageError unless these are names of metrics, such as if a function was passed."""
+    """Raise UsageError unless these are names of metrics."""
     parts = metrics if isinstance(metrics, Iterable) else (metrics,)
     for part in parts:
         if not isinstance(part, str | Spec):
             raise UsageError(
-                f'metrics: found {describe_value(part)}; expected names, such as "f1". A '
-                "function decorated with @tg.metric is chosen by its name, too"
+                f'metrics: got {describe_value(part)}; expected names such as "f1". For a function '
+                "decorated with @tg.metric, pass its name"
             )

@@ -1,4 +1,4 @@
-"""Signatures and docstrings of `tg.metrics.NAME`, made from the declarations of metrics."""
+"""Signatures and docstrings of `tg.metrics.NAME`, built from the declarations of metrics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Graphs: TypeAlias = Sequence[Sequence[Mapping[str, object]] | None]
 Triples: TypeAlias = Sequence[Sequence[Sequence[str]] | None]
 Metas: TypeAlias = Sequence[Mapping[str, object] | None]
 Verdicts: TypeAlias = Sequence[Sequence[float]]
-# Types of the parameters by the names that the stub gives them.
+# Types of the parameters, by their names in the stub file.
 ALIASES: dict[str, Any] = {
     "Responses": Responses,
     "Questions": Questions,
@@ -40,14 +40,14 @@ ALIASES: dict[str, Any] = {
     "Metas": Metas,
     "Verdicts": Verdicts,
 }
-# What a caller has judged, by the subject of a check; `supported` is also for citations.
+# The parameter for a caller's verdicts, by the subject of a check. Citations use `supported`.
 VERDICTS = {
     "claims": "supported",
     "facts": "facts_stated",
     "response": "entailed",
     "references": "references_stated",
 }
-# Needs whose parameter has another name.
+# The parameter of a need, if their names differ.
 ARGUMENTS = {
     "question": "questions",
     "given_references": "references",
@@ -59,7 +59,7 @@ _READ_REFUSALS = ("abstain", "rules")
 
 
 class ColumnInfo(NamedTuple):
-    """A parameter of metrics: its type, what it holds, and the value of an example."""
+    """A parameter of metrics: its type, its description, and its value in an example."""
 
     annotation: Any
     doc: str
@@ -67,45 +67,53 @@ class ColumnInfo(NamedTuple):
 
 
 COLUMNS = {
-    "responses": ColumnInfo(Responses, "The answers, n texts.", '["It is tall."]'),
+    "responses": ColumnInfo(Responses, "The n answers to score.", '["It is tall."]'),
     "questions": ColumnInfo(Questions, "The question of each response.", '["How is it?"]'),
     "histories": ColumnInfo(
-        Histories, "The earlier turns of each response, oldest first.", '[["Hello."]]'
+        Histories,
+        "For each response, the earlier turns of its conversation, oldest first.",
+        '[["Hello."]]',
     ),
     "contexts": ColumnInfo(
-        Contexts, "The texts that the model was given, for each response.", '[["It is tall."]]'
+        Contexts,
+        "For each response, the passages that the model got to answer from.",
+        '[["It is tall."]]',
     ),
     "references": ColumnInfo(
-        References, "The acceptable answers, for each response.", '[["It is tall."]]'
+        References, "For each response, the correct answers.", '[["It is tall."]]'
     ),
     "gold_facts": ColumnInfo(
-        Facts, "The facts that a complete answer states, for each response.", '[["It is tall."]]'
+        Facts, "For each response, the facts that a complete answer states.", '[["It is tall."]]'
     ),
     "response_facts": ColumnInfo(
-        Facts, "The facts that each response states.", '[["It is tall."]]'
+        Facts, "For each response, the facts that it states.", '[["It is tall."]]'
     ),
-    "answerable": ColumnInfo(Flags, "Whether the contexts hold the answer.", "[True]"),
+    "answerable": ColumnInfo(
+        Flags, "For each response, whether its contexts contain the answer.", "[True]"
+    ),
     "choices": ColumnInfo(
         Choices,
-        "The options of each question: a mapping from label to text.",
+        "For each response, the options of its question: a mapping from label to text.",
         '[{"A": "tall", "B": "red"}]',
     ),
     "knowledge": ColumnInfo(
         Graphs,
-        "The graphs that the model was given, for each response.",
+        "For each response, the graphs that the model got to answer from.",
         '[[{"qid": "Q90", "country": "France"}]]',
     ),
     "gold_knowledge": ColumnInfo(
         Triples,
-        "The triples that a complete answer needs, for each response.",
+        "For each response, the triples that a complete answer needs.",
         '[[["Q90", "country", "France"]]]',
     ),
     "absent_knowledge": ColumnInfo(
         Triples,
-        "The triples that were removed from the graphs, for each response.",
+        "For each response, the triples that were removed from its graphs.",
         '[[["Q90", "mayor", "Ann"]]]',
     ),
-    "metas": ColumnInfo(Metas, "The field `meta` of each record.", '[{"split": "test"}]'),
+    "metas": ColumnInfo(
+        Metas, "For each response, the field `meta` of its record.", '[{"split": "test"}]'
+    ),
     "supported": ColumnInfo(
         Verdicts,
         "For each response, whether each of its claims is supported: True, False or a probability.",
@@ -115,14 +123,16 @@ COLUMNS = {
         Verdicts, "For each response, whether it states each gold fact.", "[[True]]"
     ),
     "entailed": ColumnInfo(
-        Verdicts, "For each response, whether the contexts entail it: a list of one.", "[[True]]"
+        Verdicts,
+        "For each response, a list of one: whether its contexts entail it.",
+        "[[True]]",
     ),
     "references_stated": ColumnInfo(
         Verdicts, "For each response, whether it states each reference.", "[[True]]"
     ),
 }
 
-# Responses of examples with citations: by the subject of a check, or a field.
+# Responses with citations for examples, by the subject of a check or by a field.
 _CITING = {
     "passages": '["It is tall [1]."]',
     "alignment": '["It is in France [Q90, country: France]."]',
@@ -161,7 +171,8 @@ def docstring_of(metric: Metric) -> str:
         lines += [f"Source: {metric.source}.", ""]
     if metric.is_asked:
         lines += [
-            "A model computes this metric. Use `trueground.score`: this function can't ask it.",
+            "A language model computes this metric. Use `trueground.score`; this function doesn't"
+            " call models.",
             "",
         ]
     lines += ["Args:", f"    responses: {COLUMNS['responses'].doc}"]
@@ -172,10 +183,10 @@ def docstring_of(metric: Metric) -> str:
     lines += [
         "",
         "Returns:",
-        "    Array of floats of shape (n,), one value per response. NaN if it has no score.",
+        "    Array of shape (n,): the value of each response. NaN if a response has no score.",
         "",
         "Raises:",
-        "    UsageError: A column is missing or has another length, or an option is unknown.",
+        "    UsageError: A column is missing or has the wrong length, or an option is unknown.",
         "",
         "Example:",
         f"    >>> {example_of(metric)}",
@@ -184,7 +195,7 @@ def docstring_of(metric: Metric) -> str:
 
 
 def summary_of(metric: Metric) -> str:
-    """Return what a metric is, as a sentence."""
+    """Return the description of a metric as a sentence."""
     text = metric.doc[:1].upper() + metric.doc[1:]
     return text if text.endswith(".") else f"{text}."
 
@@ -208,11 +219,11 @@ def example_of(metric: Metric) -> str:
 
 
 def stand_ins(need: str, *, cites: bool) -> tuple[str, ...]:
-    """Return the parameters of which one is enough in place of a need's own.
+    """Return the parameters that may replace the parameter of a need.
 
     Args:
         need: The need of a metric.
-        cites: Whether the metric reads citations, which are looked up in the contexts.
+        cites: Whether the metric reads citations, for which it needs the contexts.
     """
     return {
         "contexts": () if cites else ("supported", "entailed"),
@@ -236,7 +247,8 @@ def _columns_of(metric: Metric) -> dict[str, bool]:
         if need == "question":
             columns["histories"] = False
     if not metric.options.keys().isdisjoint(_READ_REFUSALS):
-        columns.setdefault("references", False)  # a reference may say that there is no answer
+        # A reference may say that there is no answer, so references affect what abstains.
+        columns.setdefault("references", False)
     return columns
 
 
@@ -258,7 +270,10 @@ def _option_parameter(name: str, option: MetricOption) -> Parameter:
 
 
 def _describe_option(option: MetricOption) -> str:
-    default = f"Default: {option.default!r}."
-    if not option.allowed or set(option.allowed) == {"false", "true"}:
-        return f"Option of the metric. {default}"
-    return f"One of {', '.join(option.allowed)}. {default}"
+    sentences = []
+    if option.doc:
+        sentences.append(option.doc)
+    if option.allowed and set(option.allowed) != {"false", "true"}:
+        sentences.append(f"One of {', '.join(option.allowed)}.")
+    sentences.append(f"Default: {option.default!r}.")
+    return " ".join(sentences)

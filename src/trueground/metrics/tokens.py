@@ -1,8 +1,10 @@
-"""Many texts at once → token ids in one flat array with offsets.
+"""Fast tokenization: a batch of texts becomes one flat array of token ids with offsets.
 
 Everything is done on bytes with numpy: one translation of the whole batch, one search for token
-boundaries, one interning of all tokens. Two tokens have the same id exactly when their UTF-8 bytes
-are the same; ids are comparable within one `Tokens` only.
+boundaries, one interning of all tokens. Two tokens have the same id if and only if their UTF-8
+bytes are the same. Compare ids only within one `Tokens`.
+
+This is the fastest path of the package, and its speed is published. Its comprehensions stay.
 """
 
 from __future__ import annotations
@@ -21,22 +23,22 @@ Ids = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 
-# 0xFF never occurs in UTF-8: it ends a text. 0xFE neither: it stands for a control character.
+# Neither byte occurs in UTF-8. 0xFF ends a text, and 0xFE replaces a control character.
 _END = 0xFF
 _CONTROL = 0xFE
 _PADDING = b"\x20" * 16
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
 _MARK = np.uint64(0xFF << 56)
 _DOUBLE_MARK = np.uint64(0xFFFF << 48)
-_LIMIT = 0xFF_0000  # so that a pair never looks doubly marked
-# Fibonacci hashing by odd multipliers; each round takes the next one.
+MAX_LONG_TOKENS = 0xFF_0000  # With more, a pair could look doubly marked.
+# Fibonacci hashing by odd multipliers. Each round uses the next one.
 _MULTIPLIER = 0x9E37_79B9_7F4A_7C15
 _STEP = 0x1656_67B1_9E37_79F8
 
 
 @dataclass(frozen=True)
 class Bags:
-    """Ids of several lists in one array: list i holds `ids[offsets[i]:offsets[i + 1]]`."""
+    """Ids of several lists in one array: list i is `ids[offsets[i]:offsets[i + 1]]`."""
 
     ids: Ids
     offsets: Ids
@@ -50,12 +52,12 @@ class Bags:
         return np.diff(self.offsets)
 
     def part(self, start: int, stop: int) -> Bags:
-        """The lists start…stop-1, as views with the same ids."""
+        """Return the lists start…stop-1, as views with the same ids."""
         low, high = self.offsets[start], self.offsets[stop]
         return Bags(self.ids[low:high], self.offsets[start : stop + 1] - low)
 
     def bigrams(self) -> Bags:
-        """All pairs of neighbors within each list, with ids of their own."""
+        """Return all pairs of neighbors within each list, with new ids."""
         if not len(self.ids):
             return self
         pairs = self.ids[:-1] << 32 | self.ids[1:]
@@ -71,25 +73,26 @@ class Bags:
         sides = [self, other] if discount is None else [self, other, discount]
         pairs = len(self)
         width = max((int(t.ids.max()) for t in sides if len(t.ids)), default=0).bit_length() + 2
-        small = pairs.bit_length() + width < 31  # half the bytes to sort
+        # If keys fit into 32 bits, sorting moves half the bytes.
+        small = pairs.bit_length() + width < 31
         kind = np.dtype(np.int32 if small else np.int64)
         items = (np.arange(pairs) << width).astype(kind)
-        keys = [
-            (np.repeat(items, t.lengths) | t.ids.astype(kind) << 2) + kind.type(side)
-            for side, t in enumerate(sides)
-        ]
+        keys = []
+        for side, bags in enumerate(sides):
+            bag_keys = np.repeat(items, bags.lengths) | bags.ids.astype(kind) << 2
+            keys.append(bag_keys + kind.type(side))
         key = np.concatenate(keys)
         key.sort()
-        # Runs of equal keys, with two spare entries so that "the next run" always exists.
+        # Runs of equal keys. Two more entries at the end, so that the next run always exists.
         first = np.flatnonzero(np.diff(key, prepend=-1))
         counts = np.diff(first, append=len(key))
         runs = np.concatenate((key[first], (-8, -8)))
-        mine = np.flatnonzero(runs[:-2] & 3 == 0)
-        base = runs[mine]
-        count = counts[mine]
+        own_runs = np.flatnonzero(runs[:-2] & 3 == 0)  # The runs of `self`, side 0.
+        base = runs[own_runs]
+        count = counts[own_runs]
         counts = np.concatenate((counts, (0, 0)))
-        follows = runs[mine + 1] == base + 1
-        shared = np.where(follows, np.minimum(count, counts[mine + 1]), 0)
+        follows = runs[own_runs + 1] == base + 1
+        shared = np.where(follows, np.minimum(count, counts[own_runs + 1]), 0)
         item = base >> width
 
         def total(values: Ids) -> Ids:
@@ -98,7 +101,7 @@ class Bags:
         common = total(shared)
         if discount is None:
             return Overlap(common, self.lengths, other.lengths, common, self.lengths)
-        discounted = runs[mine + 1 + follows] == base + 2
+        discounted = runs[own_runs + 1 + follows] == base + 2
         left_common = common - total(np.where(discounted, shared, 0))
         left = self.lengths - total(np.where(discounted, count, 0))
         return Overlap(common, self.lengths, other.lengths, left_common, left)
@@ -111,7 +114,7 @@ class Bags:
         pairs = pair_keys >> width
         searched = (rows[pairs] << width) + (pair_keys - (pairs << width))
         position = np.searchsorted(keys, searched)
-        # A spare entry, so that there is one where all keys are smaller.
+        # One more entry at the end, in case all keys are smaller.
         keys, counts = np.concatenate((keys, (-1,))), np.concatenate((counts, (0,)))
         shared = np.where(keys[position] == searched, np.minimum(counts[position], pair_counts), 0)
         common = np.bincount(pairs, shared, len(other)).astype(np.int64)
@@ -123,7 +126,10 @@ class Bags:
 class Tokens(Bags):
     """Token ids of several texts.
 
-    `starts` and `ends` are byte positions of each token in `data`, for `strings`.
+    Attributes:
+        data: UTF-8 of all texts after normalization.
+        starts: Byte position in `data` where each token starts.
+        ends: Byte position in `data` where each token ends.
     """
 
     data: Bytes
@@ -131,7 +137,7 @@ class Tokens(Bags):
     ends: Ids
 
     def part(self, start: int, stop: int) -> Tokens:
-        """The texts start…stop-1, as views with the same ids."""
+        """Return the texts start…stop-1, as views with the same ids."""
         low, high = self.offsets[start], self.offsets[stop]
         return Tokens(
             self.ids[low:high],
@@ -142,7 +148,7 @@ class Tokens(Bags):
         )
 
     def strings(self) -> list[str]:
-        """Each text in normalized form: its tokens joined by single spaces."""
+        """Return each text in normalized form: its tokens joined by single spaces."""
         if not len(self.ids):
             return [""] * len(self)
         low, high = int(self.starts[0]), int(self.ends[-1])
@@ -163,7 +169,7 @@ class Tokens(Bags):
 
 
 def tokenize(texts: Sequence[str], normalizer: Normalizer) -> Tokens:
-    """Tokens of all texts under one normalizer, with ids shared among them."""
+    """Return the tokens of all texts under one normalizer, with ids shared among the texts."""
     data = np.frombuffer(_normalized(texts, normalizer) + _PADDING, np.uint8)
     inside = (data != 32) & (data != _END)
     edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
@@ -182,10 +188,10 @@ def tokenize(texts: Sequence[str], normalizer: Normalizer) -> Tokens:
 
 
 def _normalized(texts: Sequence[str], normalizer: Normalizer) -> bytes:
-    """UTF-8 of all texts in normal form but for repeated spaces, each text ended by 0xFF.
+    """Return UTF-8 of all normalized texts, each ended by 0xFF; spaces may repeat.
 
-    Texts that the byte table cannot do (others than ASCII, or with control characters) go through
-    the normalizer's rule; what the rule gives, the table leaves as it is.
+    The byte table handles ASCII without control characters. Other texts are normalized by the
+    rule of the normalizer, whose result the table doesn't change.
     """
     rule, table = normalizer.rule, normalizer.ascii_table
     if table is None:
@@ -202,7 +208,7 @@ def _normalized(texts: Sequence[str], normalizer: Normalizer) -> bytes:
 
 @lru_cache(maxsize=8)
 def _flagging(table: bytes) -> bytes:
-    """The table, but every control character that is no white space becomes 0xFE."""
+    """Return the table, but with 0xFE for control characters that aren't white space."""
     odd = [b for b in (*range(32), 127) if not chr(b).isspace()]
     return bytes(_CONTROL if byte in odd else to for byte, to in enumerate(table))
 
@@ -211,20 +217,20 @@ def _join(texts: Sequence[str]) -> bytes:
     if not texts:
         return b""
     if all(map(str.isascii, texts)):
-        # Latin-1 is ASCII here but for the separator: one copy instead of one for each text.
+        # Only the separator isn't ASCII, so Latin-1 encodes all texts in one copy.
         return ("\xff".join(texts) + "\xff").encode("latin-1")
     end = bytes((_END,))
     return end.join([text.encode("utf-8", "surrogatepass") for text in texts]) + end
 
 
-# Interning. A token of up to 8 bytes is its own 64-bit word. Longer tokens are numbered, as are
-# those that end in NUL, and the number stands under a mark that UTF-8 cannot contain. The words are
-# then interned by a hash table whose every step is one numpy operation; words are compared in full,
-# so that a hash collision costs time, never correctness.
+# Interning. A token of up to 8 bytes is its own 64-bit word. Longer tokens and those that end in
+# NUL are numbered; their word is the number and a mark that can't occur in UTF-8. A hash table then
+# interns the words, and each of its steps is one numpy operation. Words are compared in full, so a
+# hash collision costs time but never correctness.
 
 
 def _token_words(data: NDArray[np.uint8], starts: Ids, ends: Ids) -> Words:
-    """One word for each token `data[start:end]`; `data` ends with at least 8 spare bytes."""
+    """Return one word per token `data[start:end]`; `data` must end with 8 unused bytes."""
     lengths = ends - starts
     # An unaligned view: the eight bytes from each position on.
     eight = np.ndarray((len(data) - 7,), "<u8", buffer=data.data, strides=(1,))
@@ -234,11 +240,11 @@ def _token_words(data: NDArray[np.uint8], starts: Ids, ends: Ids) -> Words:
         rest = np.minimum(lengths[longer] - 8, 8)
         second = eight[starts[longer] + 8] & _MASKS[rest]
         seconds = intern(second)
-        if seconds.max() >= _LIMIT:
+        if seconds.max() >= MAX_LONG_TOKENS:
             raise ValueError(f"{len(longer)} long tokens in one batch; use smaller batches")
         pairs = (seconds << 32 | intern(first[longer])).view(np.uint64)
         first[longer] = pairs | _MARK
-    # A NUL at the end would not show among the zero bytes that fill up a word.
+    # A NUL at the end would look like the zero bytes that fill up a word.
     longest = np.flatnonzero((lengths > 16) | (data[ends - 1] == 0))
     if len(longest):
         numbers: dict[bytes, int] = {}
@@ -250,30 +256,30 @@ def _token_words(data: NDArray[np.uint8], starts: Ids, ends: Ids) -> Words:
 
 
 def intern(keys: Words) -> Ids:
-    """One id for each word: equal words have equal ids, different words different ones.
+    """Return one id per word: equal words have equal ids, different words different ids.
 
-    Each round gives every still unnamed word a slot of a fresh table; a word that finds itself
-    there takes the slot as its id, the others go on to the next round. A slot is read only after
-    it was written, so no table needs clearing, and each round settles at least one word. Ids are
-    below `len(keys)` times a few.
+    Each round hashes every word without an id to a slot of a new table. A word that finds itself
+    in its slot takes the slot as its id; the others are hashed again in the next round. A slot is
+    read only after it was written, so tables needn't be cleared, and each round settles at least
+    one word. Ids are below `len(keys)` times a small factor.
     """
     bits = max(8, len(keys).bit_length() - 2)
     shift = np.uint64(64 - bits)
     table = np.empty(1 << bits, np.int32)
-    mine = keys
+    waiting_keys = keys
     waiting = np.arange(len(keys), dtype=np.int32)
     ids = waiting.astype(np.int64)
     base, multiplier = 0, _MULTIPLIER
     while len(waiting):
-        slots = ((mine * np.uint64(multiplier)) >> shift).view(np.int64)
+        slots = ((waiting_keys * np.uint64(multiplier)) >> shift).view(np.int64)
         table[slots] = waiting
-        settled = keys[table[slots]] == mine
+        settled = keys[table[slots]] == waiting_keys
         if base:
             ids[waiting] = slots + base
         else:
             ids = slots
         waiting = waiting[~settled]
-        mine = keys[waiting]
+        waiting_keys = keys[waiting]
         base += 1 << bits
         multiplier = (multiplier + _STEP) % (1 << 64)
     return ids
@@ -281,10 +287,17 @@ def intern(keys: Words) -> Ids:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Counts for each pair (u, k): |tok(u)∩tok(k)|, |tok(u)|, |tok(k)|, each shape (pairs,).
+    """Token counts of each pair of texts (u, k), each of shape (pairs,).
 
-    With a discount text h: `left` is |u'| and `left_common` |u'∩tok(k)|, where u' is tok(u)
-    without every token that occurs in tok(h). Without one they equal the plain counts.
+    `left` and `left_common` don't count tokens of u that occur in a discounted text h. Without h,
+    they equal `a` and `common`.
+
+    Attributes:
+        common: Number of tokens in both texts, |tok(u) ∩ tok(k)|.
+        a: Number of tokens of u.
+        b: Number of tokens of k.
+        left_common: Number of tokens in both texts after the discount.
+        left: Number of tokens of u after the discount.
     """
 
     common: Ids
@@ -295,8 +308,12 @@ class Overlap:
 
 
 def _count_ids(bags: Bags, width: int) -> tuple[Ids, Ids]:
-    """The number of the list and the id below it in `width` bits, ascending; how often each is."""
-    small = len(bags).bit_length() + width < 31  # half the bytes to sort
+    """Return the keys of all ids, ascending, and how often each occurs.
+
+    A key is the number of the list, followed by the id in `width` bits.
+    """
+    # If keys fit into 32 bits, sorting moves half the bytes.
+    small = len(bags).bit_length() + width < 31
     kind = np.dtype(np.int32 if small else np.int64)
     key = np.repeat((np.arange(len(bags)) << width).astype(kind), bags.lengths)
     key |= bags.ids.astype(kind)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Workers as Workers,
         do_nothing as do_nothing,
     )
+    from trueground.options.values import MAX_WHOLE as MAX_WHOLE
 __getattr__, __dir__ = load_lazily(
     __name__,
     {
@@ -62,6 +63,7 @@ __getattr__, __dir__ = load_lazily(
             "Workers",
             "do_nothing",
         ),
+        "values": ("MAX_WHOLE",),
     },
 )
 # End of the generated part.

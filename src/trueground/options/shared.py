@@ -11,10 +11,10 @@ from trueground.options.option import Option
 # progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
 Progress = Callable[[str, int, int | None], None]
 
-_SEED = Option("Seed of all random sampling.", "--seed", min=0, max=Option.MAX_SEED)
-_RESAMPLES = Option("Bootstrap samples.", "--resamples", min=1)
+_SEED = Option("Random seed.", "--seed", min=0, max=Option.MAX_SEED)
+_RESAMPLES = Option("Number of bootstrap samples.", "--resamples", min=1)
 _LEVEL = Option(
-    "Confidence level of the intervals, between 0 and 1.",
+    "Confidence level, between 0 and 1.",
     "--level",
     min=0,
     max=1,
@@ -22,20 +22,25 @@ _LEVEL = Option(
     below=True,
 )
 
-OnBadRow = Annotated[Literal["stop", "skip"], Option("stop, or skip.", "--on-bad-row")]
+OnBadRow = Annotated[
+    Literal["stop", "skip"], Option("Whether to stop at an invalid row or skip it.", "--on-bad-row")
+]
 Seed = Annotated[int, _SEED]
 Resamples = Annotated[int, _RESAMPLES]
 Level = Annotated[float, _LEVEL]
-Overwrite = Annotated[bool, Option("Replace --out.", "--overwrite")]
-Cache = Annotated[
-    bool, Option("Neither read nor write what is kept of earlier calls.", "--no-cache")
+Overwrite = Annotated[bool, Option("Replace --out if it exists.", "--overwrite")]
+Cache = Annotated[bool, Option("Don't read or write the cache.", "--no-cache")]
+Workers = Annotated[
+    int | None,
+    Option("Number of processes. Default: depends on the input size.", min=1, default=None),
 ]
-Workers = Annotated[int | None, Option("Processes. Default: by size.", min=1, default=None)]
 RateLabels = Annotated[
     str | Path | Sequence[str | Path],
     Option(
-        "People's labels of some answers: the rate that people would give all of them, with an "
-        "interval. JSON lines with id and human, or of `trueground annotate`. Repeatable.",
+        (
+            "Human labels of some answers, to estimate the rate for all answers. "
+            "JSONL with id and human, or from `trueground annotate`. Repeatable."
+        ),
         "--labels",
         type=list[Path] | None,
     ),
@@ -43,7 +48,7 @@ RateLabels = Annotated[
 LabelsDrawn = Annotated[
     Literal["random"] | None,
     Option(
-        "random: the answers in --labels were drawn at random, where the file does not say so.",
+        ("State that the labeled answers are a random sample, if the --labels file doesn't."),
         "--labels-drawn",
     ),
 ]

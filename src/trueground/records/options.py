@@ -17,7 +17,7 @@ def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
 Columns = Annotated[
     Mapping[str, str] | None,
     Option(
-        "Your column names: question=query,contexts=docs",
+        "Your column names, such as question=query,contexts=docs",
         "--map",
         type=list[str] | None,
         parse=_parse_columns,
@@ -26,7 +26,7 @@ Columns = Annotated[
 SplitContexts = Annotated[
     str | None,
     Option(
-        "Cut contexts that are one text here, as in '|' or '\\n\\n'.",
+        "Separator if all contexts are one text, such as '|' or '\\n\\n'.",
         "--split-contexts",
         parse=lambda text: text.replace("\\n", "\n").replace("\\t", "\t"),
         metavar="SEP",

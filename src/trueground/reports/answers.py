@@ -1,16 +1,16 @@
-"""The answers of a run as blocks of data inside its page, and beside it where there are many.
+"""The answers of a run as blocks of data in its page, and in a folder if there are many.
 
-The index has, column by column, what the list needs of every answer; it is written in parts, so
-that a part at a time is in memory. Details of an answer stand in blocks of DETAILS, which the page
-reads when one of them is opened: in the page itself, or for many answers as scripts in a folder
-beside it, since a page from disk may load scripts but no data.
+The index has the columns that the list of answers needs. It is written in chunks, so that only one
+chunk is in memory. The details of answers are in blocks that the page reads when you open one of
+their answers. For many answers these blocks are scripts in a folder next to the page, because a
+page that is opened from disk can load scripts but no data.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -29,27 +29,37 @@ from trueground.text import GraphTriple
 from trueground.types import Answered, Failure, Graph, ReasonKind, Record, Status
 
 FOLDER = "report_items"
-DETAILS = 100  # answers in a block inside the page
-DETAILS_BESIDE = 250  # answers in a script beside it
-PACKED = 1_000  # answers in a page from which on its blocks are compressed
-INDEX = 5_000  # answers in a part of the index
-SNIPPET = 200  # characters of a text in the index of a page with a folder
-# Fields that the page has no place of its own for
-_PLACED = {"id", "question", "response", "history", "contexts", "references", "gold_facts"}
-_CITED = {"knowledge", "gold_knowledge", "absent_knowledge"}  # likewise where citations are shown
-_OTHER_FIELDS = [name for name in Record.__struct_fields__ if name not in _PLACED]
-# Evidence that has a place of its own on the page
+PAGE_BLOCK_ANSWERS = 100  # answers in a block inside the page
+FOLDER_SCRIPT_ANSWERS = 250  # answers in a script of the folder
+MIN_COMPRESSED_ANSWERS = 1_000  # a page with at least as many answers has compressed blocks
+INDEX_CHUNK_ANSWERS = 5_000
+MAX_SNIPPET_CHARS = 200  # of a text in the index of a page with a folder
+# The page shows these fields in sections with their names, and all others under "Other fields".
+_FIELDS_WITH_SECTION = {
+    "id",
+    "question",
+    "response",
+    "history",
+    "contexts",
+    "references",
+    "gold_facts",
+}
+_CITATION_FIELDS = {"knowledge", "gold_knowledge", "absent_knowledge"}
+_OTHER_FIELDS = [name for name in Record.__struct_fields__ if name not in _FIELDS_WITH_SECTION]
 CHECKED = ("claims", "facts", "references", "response", "alignment", "missing", "passages")
-_TOLD = ("sentences", "missed", "absent", "passage_sentences")
-_SHOWN = {"see", "phrase", "counts", *CHECKED, *_TOLD}
+_CITATION_EVIDENCE = ("sentences", "missed", "absent", "passage_sentences")
+# The page shows this evidence in sections, and all other under "Other evidence".
+_EVIDENCE_WITH_SECTION = {"see", "phrase", "counts", *CHECKED, *_CITATION_EVIDENCE}
 _STATUSES = [status.value for status in Status]
 _KINDS = [kind.value for kind in ReasonKind]
 _SUPPORTED: dict[Any, int] = {True: 1, False: 0}
-_VERDICTS: dict[Any, int] = {name: place for place, name in enumerate(AnswerVerdict.NAMES)}
+_VERDICTS: dict[Any, int] = {name: index for index, name in enumerate(AnswerVerdict.NAMES)}
 _MISSING = re.compile(r"not (?:in the [a-z]+|supported): (.*)", re.DOTALL)
 _REPLACED = re.compile(r"(['\"].+['\"]) (?:in the claim, |is not in the [a-z]+$)")
-_MOST = 20  # words of a reason
-_ASIDE = re.compile(r" \((?:nearest|[a-z]* ?\d)[^()]*\)| …$")  # what is nearest, or how likely
+_MAX_REASON_PARTS = 20
+_MAX_JOINED_PARTS = 4  # "June 25, 2019" is one word with a comma, split into two parts
+_ASIDE = re.compile(r" \((?:nearest|[a-z]* ?\d)[^()]*\)| …$")  # the closest word, or a probability
+_QUOTED = re.compile(r"^(['\"])(.*)\1$")
 
 
 class HasClaims(Protocol):
@@ -78,11 +88,16 @@ class HasTexts(Protocol):
 
 
 class ListedAnswer(msgspec.Struct):
-    """What the list shows of an answer beside its scores.
+    """An answer in the list of answers, without its scores.
 
-    `verdict` is a place in AnswerVerdict.NAMES. `claims` are (start, end, supported, words) in the
-    whole answer, supported as 1, 0 or none, words those that are not in the contexts; `kinds` are
-    those of their reasons, as places in ReasonKind.
+    Attributes:
+        id: The id of the item.
+        question: The question, perhaps shortened. None if it is unknown.
+        response: The answer, perhaps shortened. None if it is unknown.
+        verdict: An index into AnswerVerdict.NAMES. None if there is no verdict.
+        claims: (start, end, supported, doubted words) of each claim. The offsets refer to the
+            whole answer; supported is 1, 0, or None if the claim wasn't checked.
+        kinds: Indexes into ReasonKind: the reasons why claims are unsupported.
     """
 
     id: str
@@ -101,42 +116,40 @@ class ListedAnswer(msgspec.Struct):
         *,
         max_chars: int | None = None,
     ) -> ListedAnswer:
-        """Return what the list shows of an item.
+        """Return the entry of an item in the list of answers.
 
         Args:
             item: The item.
             record: Its record, if it can be read.
-            metric: The metric that says whether an answer is grounded.
-            max_chars: How many characters of question and response are kept.
+            metric: The metric whose claims are listed.
+            max_chars: Keep at most this many characters of question and response.
         """
         question = answer = None
         if record is not None:
             question, answer = record.question, _answer(record)
-        claims = item.claims_of(metric)
-        kinds = {claim.kind for claim in claims if claim.supported is False}
+        claims = []
+        kinds = set()
+        for claim in item.claims_of(metric):
+            doubts: list[str] = []
+            if claim.supported is False:
+                doubts = doubted_words(claim.text, claim.reasons)
+                kinds.add(claim.kind)
+            claims.append((claim.start, claim.end, _SUPPORTED.get(claim.supported), doubts))
         return cls(
             item.id,
-            _cut(question, max_chars),
-            _cut(answer, max_chars),
+            _shorten(question, max_chars),
+            _shorten(answer, max_chars),
             _VERDICTS.get(item.verdict),
-            [
-                (
-                    claim.start,
-                    claim.end,
-                    _SUPPORTED.get(claim.supported),
-                    doubted_words(claim.text, claim.reasons) if claim.supported is False else [],
-                )
-                for claim in claims
-            ],
-            [place for place, kind in enumerate(_KINDS) if kind in kinds] if kinds else [],
+            claims,
+            [index for index, kind in enumerate(_KINDS) if kind in kinds] if kinds else [],
         )
 
 
 class AnswerList(msgspec.Struct, frozen=True, kw_only=True):
-    """A list of the answers of a run, as the viewer draws it.
+    """The settings with which the viewer lists the answers of a run.
 
     Attributes:
-        metrics: The metrics of the items, by their keys.
+        metrics: The keys of the metrics of the items.
         headline: The metric by which the list is sorted.
         judge: The judge of the metrics without `@LABEL`.
     """
@@ -149,15 +162,15 @@ class AnswerList(msgspec.Struct, frozen=True, kw_only=True):
     def of(
         cls, metrics: Sequence[str], headline: str | None, manifest: Mapping[str, Any]
     ) -> AnswerList:
-        """Return the list of a run with this manifest."""
+        """Return the settings for a run with this manifest."""
         return cls(metrics=metrics, headline=headline, judge=first_judge(manifest))
 
     def about(self) -> dict[str, Any]:
-        """Return with what words the viewer draws the list, and by which metrics it sorts."""
+        """Return the labels and the metrics of the list, as the viewer reads them."""
         return {
             "headline": self.headline,
             "metrics": list(self.metrics),
-            "names": [metric_words(name) for name in self.metrics],
+            "names": [describe_metric(name) for name in self.metrics],
             "lower": [name for name in self.metrics if METRICS.higher_is_better(name) is False],
             "statuses": [[status.value, status.description] for status in Status],
             "verdictNames": AnswerVerdict.NAMES,
@@ -166,87 +179,118 @@ class AnswerList(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def detail(self, item: Item, record: Record | None) -> dict[str, Any]:
-        """Return what the page shows of one opened answer beyond the list."""
-        return detail(item, record, self.judge)
+        """Return the details that the page shows when you open an answer."""
+        return make_detail(item, record, self.judge)
 
 
 class PageAnswers(msgspec.Struct, frozen=True):
-    """What a page has of the answers of its run.
+    """The answers of a run that a page lists.
 
-    `verdict` is the metric that says whether an answer is grounded. `details` are the answers
-    whose details stand in the page; those of all lie beside it where `beside`. What cannot be read
-    of the run is left out where `has_gaps`, else an error.
+    Attributes:
+        answer_list: The settings of the list.
+        selection: The answers in the list.
+        details: The answers whose details are in the page itself.
+        fields: The fields by which the list can be filtered.
+        verdict: The metric whose claims are listed.
+        has_folder: The details of all answers are in a folder next to the page.
+        has_gaps: Leave out lines of the run that can't be read, instead of raising an error.
     """
 
-    shown: AnswerList
+    answer_list: AnswerList
     selection: Selection
     details: Selection
     fields: list[str]
     verdict: str | None
-    beside: bool
+    has_folder: bool
     has_gaps: bool = False
 
 
-def write_answers(out: BinaryIO, beside: Path, run_dir: Path, answers: PageAnswers) -> None:
-    """Write the details and the index into the page, and a folder in `beside` where it has one.
+class _Chunk:
+    """Values that are written as soon as there are enough of them."""
 
-    Raises InputError where the records do not belong to the items, WriteError.
+    def __init__(self, size: int, write: Callable[[int, list[Any]], object]) -> None:
+        self.size = size
+        self.count = 0  # of chunks written
+        self._write = write
+        self._values: list[Any] = []
+
+    def append(self, value: object) -> None:
+        """Add a value; write the chunk if it is full."""
+        self._values.append(value)
+        if len(self._values) == self.size:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the values that are left."""
+        if self._values:
+            self._write(self.count, self._values)
+            self._values = []
+            self.count += 1
+
+
+def write_answers(out: BinaryIO, page_dir: Path, run_dir: Path, answers: PageAnswers) -> None:
+    """Write details and index into the page, and the folder of details if it has one.
+
+    Args:
+        out: The page, open for writing.
+        page_dir: The folder that the page is in.
+        run_dir: The run directory.
+        answers: The answers to write.
+
+    Raises:
+        InputError: The records don't belong to the items.
+        WriteError: The folder can't be written.
     """
-    folder = beside / FOLDER
+    folder = page_dir / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
-    inside = set(answers.details.rows.tolist())
-    index: list[tuple[Any, ...]] = []
-    here: list[dict[str, Any]] = []
-    outside: list[dict[str, Any]] = []
-    blocks = parts = files = 0
-    positions: list[int] = []  # in the list, of those whose details stand in the page
-    if answers.beside:
+    if answers.has_folder:
         folder.mkdir()
         _write_script(folder / "here.js", "TG.here()")
     rows = answers.selection.rows.tolist()
-    make_block = packed_block if len(rows) >= PACKED else json_block
-    found = RunFiles(run_dir).iter_answers(Gaps() if answers.has_gaps else None, rows)
-    for position, (row, item, record) in enumerate(found):
+    make_block = packed_block if len(rows) >= MIN_COMPRESSED_ANSWERS else json_block
+    index = _Chunk(
+        INDEX_CHUNK_ANSWERS,
+        lambda number, values: out.write(
+            make_block(f"index-{number}", _index_columns(answers, values))
+        ),
+    )
+    in_page = _Chunk(
+        PAGE_BLOCK_ANSWERS,
+        lambda number, values: out.write(make_block(f"block-{number}", values)),
+    )
+    in_folder = _Chunk(
+        FOLDER_SCRIPT_ANSWERS, lambda number, values: _write_details(folder, number, values)
+    )
+    page_rows = set(answers.details.rows.tolist())
+    page_positions: list[int] = []  # positions in the list of the answers with details in the page
+    lines = RunFiles(run_dir).iter_answers(Gaps() if answers.has_gaps else None, rows)
+    for position, (row, item, record) in enumerate(lines):
+        if answers.has_folder or row in page_rows:
+            detail = answers.answer_list.detail(item, record)
+            if row in page_rows:
+                page_positions.append(position)
+                in_page.append(detail)
+            if answers.has_folder:
+                in_folder.append(detail)
         index.append(_index_row(answers, row, item, record))
-        if answers.beside or row in inside:
-            told = answers.shown.detail(item, record)
-            if row in inside:
-                here.append(told)
-                positions.append(position)
-            if answers.beside:
-                outside.append(told)
-        if len(here) == DETAILS:
-            out.write(make_block(f"block-{blocks}", here))
-            here, blocks = [], blocks + 1
-        if len(outside) == DETAILS_BESIDE:
-            _write_details(folder, files, outside)
-            outside, files = [], files + 1
-        if len(index) == INDEX:
-            out.write(make_block(f"index-{parts}", _index_columns(answers, index)))
-            index, parts = [], parts + 1
-    if here:
-        out.write(make_block(f"block-{blocks}", here))
-    if outside:
-        _write_details(folder, files, outside)
-    if index:
-        out.write(make_block(f"index-{parts}", _index_columns(answers, index)))
-        parts += 1
+    for chunk in (in_page, in_folder, index):
+        chunk.flush()
     about = {
-        "parts": parts,
-        "block": DETAILS,
-        "file": DETAILS_BESIDE if answers.beside else None,
-        "inside": positions if answers.beside else None,
-        "statement": answers.details.statement() if answers.beside else None,
-        **answers.shown.about(),
+        "parts": index.count,
+        "block": PAGE_BLOCK_ANSWERS,
+        "file": FOLDER_SCRIPT_ANSWERS if answers.has_folder else None,
+        "inside": page_positions if answers.has_folder else None,
+        "statement": answers.details.statement() if answers.has_folder else None,
+        **answers.answer_list.about(),
     }
     out.write(json_block("about", about))
 
 
-def metric_words(name: str) -> str:
-    """What a metric says, in words."""
+def describe_metric(name: str) -> str:
+    """Return what a metric measures, in words."""
     metric = METRICS.of_key(name)
-    words = metric.doc if metric else ResultKey.parse(name).name.replace("_", " ")
-    return words if "_" in words.split(" ")[0] else words[:1].upper() + words[1:]
+    text = metric.doc if metric else ResultKey.parse(name).name.replace("_", " ")
+    return text if "_" in text.split(" ")[0] else text[:1].upper() + text[1:]
 
 
 def _write_details(folder: Path, number: int, details: list[dict[str, Any]]) -> None:
@@ -261,11 +305,11 @@ def _write_script(path: Path, call: str, data: bytes = b"") -> None:
 def _index_row(
     answers: PageAnswers, row: int, item: Item, record: Answered | None
 ) -> tuple[Any, ...]:
-    """What the index has of an answer, column by column; `row` is its line of items.jsonl."""
-    max_chars = SNIPPET if answers.beside else None
+    """Return an answer's row of the index; `row` is its line of items.jsonl."""
+    max_chars = MAX_SNIPPET_CHARS if answers.has_folder else None
     listed = ListedAnswer.of(item, record, answers.verdict, max_chars=max_chars)
-    scores = [item.scores.get(name) for name in answers.shown.metrics]
-    status = [item.status.get(name) for name in answers.shown.metrics]
+    scores = [item.scores.get(name) for name in answers.answer_list.metrics]
+    status = [item.status.get(name) for name in answers.answer_list.metrics]
     return (
         *(row, listed.id, listed.question, listed.response),
         *(listed.verdict, listed.claims, listed.kinds),
@@ -275,62 +319,67 @@ def _index_row(
     )
 
 
-def _index_columns(answers: PageAnswers, part: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+def _index_columns(answers: PageAnswers, rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
     names = ("rows", "ids", "questions", "responses", "verdicts", "claims", "kinds")
-    *columns, scores, status, by = zip(*part, strict=True)
+    metrics = answers.answer_list.metrics
+    *columns, scores, status, by = zip(*rows, strict=True)
     return {
         **dict(zip(names, columns, strict=True)),
-        "scores": dict(zip(answers.shown.metrics, zip(*scores, strict=True), strict=True)),
-        "status": dict(zip(answers.shown.metrics, zip(*status, strict=True), strict=True)),
+        "scores": dict(zip(metrics, zip(*scores, strict=True), strict=True)),
+        "status": dict(zip(metrics, zip(*status, strict=True), strict=True)),
         "by": dict(zip(answers.fields, zip(*by, strict=True), strict=True)),
     }
 
 
-def _cut(text: str | None, most: int | None) -> str | None:
-    """Return at most so many characters of the text."""
-    if text is None or most is None or len(text) <= most:
+def _shorten(text: str | None, max_chars: int | None) -> str | None:
+    if text is None or max_chars is None or len(text) <= max_chars:
         return text
-    return text[:most] + "…"
+    return text[:max_chars] + "…"
 
 
-def detail(item: Item, record: Record | None, judge: str | None = None) -> dict[str, Any]:
-    """What the page shows of one opened answer beyond the index."""
+def make_detail(item: Item, record: Record | None, judge: str | None = None) -> dict[str, Any]:
+    """Return the details that the page shows when you open an answer."""
     phrase = None
     other: list[tuple[str, str]] = []
     for metric, evidence in item.evidence.items():
         rest = evidence
         if isinstance(evidence, dict):
             phrase = phrase or evidence.get("phrase")
-            rest = {k: v for k, v in evidence.items() if k not in _SHOWN}
+            rest = {k: v for k, v in evidence.items() if k not in _EVIDENCE_WITH_SECTION}
         if rest not in (None, [], {}):
             other.append((metric, _pretty(rest)))
     try:
-        citations = citation_view(item.evidence, record)
-    except (AttributeError, KeyError, TypeError, ValueError):  # a plug-in's, under names of ours
+        citations = make_citation_view(item.evidence, record)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # A plug-in wrote evidence of another shape under the same names.
         citations = None
-    shown: dict[str, Any] = {
-        "views": views(item.evidence, judge),
+    detail: dict[str, Any] = {
+        "views": make_views(item.evidence, judge),
         "phrase": phrase,
         "citations": citations,
         "evidence": other,
     }
     if record is not None:
-        placed = _CITED if citations else set()
-        kept = {name: getattr(record, name) for name in _OTHER_FIELDS if name not in placed}
-        shown |= {
+        hidden = _CITATION_FIELDS if citations else set()
+        other_fields = {name: getattr(record, name) for name in _OTHER_FIELDS if name not in hidden}
+        detail |= {
             "question": record.question,
             "response": _answer(record) if isinstance(record, Answered) else record.response,
             "history": record.history or [],
             "contexts": record.contexts or [],
             "references": record.references or [],
             "gold_facts": record.gold_facts or [],
-            "fields": [(name, _pretty(v)) for name, v in kept.items() if v not in (None, [], {})],
+            "fields": [
+                (name, _pretty(value))
+                for name, value in other_fields.items()
+                if value not in (None, [], {})
+            ],
         }
-    return shown
+    return detail
 
 
 def _answer(record: HasTexts) -> str:
-    """Return the response, or why there is none."""
+    """Return the response, or the reason why it is missing."""
     failure = record.failure
     return record.response or (f"(no answer: {failure.reason})" if failure else "")
 
@@ -341,71 +390,89 @@ def _pretty(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
-# ---- evidence: who said what of an item's claims ----
+# ---- evidence: the verdicts of each judge ----
 
 
 def doubted_words(text: object, reasons: object) -> list[str]:
-    """The words of a claim that its reasons name: numbers, names, what the context has not.
+    """Return the words of a claim that its reasons call unsupported, such as numbers and names.
 
-    Both stand in a run's files, as some judge has told them.
+    Args:
+        text: The text of the claim, as the run's files have it.
+        reasons: The reasons of the judge, likewise.
     """
-    found: list[str] = []
+    doubts: list[str] = []
     if not isinstance(text, str) or not isinstance(reasons, list):
-        return found
-    for reason in (one for told in reasons for one in str(told).split("; ")):
-        if told := _MISSING.match(reason) or _REPLACED.match(reason):
-            parts = _ASIDE.sub("", told[1]).split(", ")[:_MOST]
-            while parts:  # "June 25, 2019" is one
-                ends = range(min(len(parts), 4), 0, -1)
-                tried = ((end, ", ".join(parts[:end])) for end in ends)
-                spelled = ((end, re.sub(r"^(['\"])(.*)\1$", r"\2", one)) for end, one in tried)
-                end, words = next((one for one in spelled if one[1] in text), (1, ""))
-                found += [words] * bool(words and words not in found)
-                del parts[:end]
-    return found
+        return doubts
+    for line in reasons:
+        for reason in str(line).split("; "):
+            match = _MISSING.match(reason) or _REPLACED.match(reason)
+            if match:
+                parts = _ASIDE.sub("", match[1]).split(", ")[:_MAX_REASON_PARTS]
+                for phrase in _join_parts(parts, text):
+                    if phrase not in doubts:
+                        doubts.append(phrase)
+    return doubts
 
 
-def views(evidence: Mapping[str, Any], judge: str | None) -> list[dict[str, Any]]:
-    """One view for each judge, and for each way in which it was asked about the claims.
+def _join_parts(parts: list[str], text: str) -> Iterator[str]:
+    """Yield the phrases of the text that the parts spell, joining as many parts as possible."""
+    start = 0
+    while start < len(parts):
+        n_used = 1
+        for n_parts in range(min(len(parts) - start, _MAX_JOINED_PARTS), 0, -1):
+            phrase = _QUOTED.sub(r"\2", ", ".join(parts[start : start + n_parts]))
+            if phrase in text:
+                if phrase:
+                    yield phrase
+                n_used = n_parts
+                break
+        start += n_used
 
-    `evidence` is that of one line of items.jsonl; `judge` names the judge of the metrics without
-    `@LABEL`. A view has a `name`, and under each of CHECKED a list, maybe an empty one.
-    What does not depend on how the claims were asked about stands in all views of a judge.
+
+def make_views(evidence: Mapping[str, Any], judge: str | None) -> list[dict[str, Any]]:
+    """Return a view for each judge, and for each set of options with which it checked claims.
+
+    A view has a `name`, and under each of CHECKED a list, perhaps an empty one. Evidence that
+    doesn't depend on these options is in all views of a judge.
+
+    Args:
+        evidence: The evidence of a line of items.jsonl.
+        judge: The judge of the metrics without `@LABEL`.
     """
-    found: dict[str | None, dict[str, dict[str, Any]]] = {}
-    for metric, told in evidence.items():
-        if not isinstance(told, dict):
+    by_judge: dict[str | None, dict[str, dict[str, Any]]] = {}
+    for metric, entry in evidence.items():
+        if not isinstance(entry, dict):
             continue
-        label, options = _who(metric)
+        label, options = _parse_judge(metric)
         for kind in CHECKED:
-            if isinstance(told.get(kind), list):
-                own = found.setdefault(label or judge, {})
-                own.setdefault(kind, {}).setdefault(options, list(map(_with_doubts, told[kind])))
-    shown = []
-    for who, kinds in found.items():
-        # The options under which the claims were checked, else those of whatever was.
-        ways = list(next(kinds[kind] for kind in CHECKED if kind in kinds))
-        for way in ways:
-            of = f" ({way})" if way and len(ways) > 1 else ""
-            view: dict[str, Any] = {"name": f"{who or 'the judge'}{of}"}
-            for kind in CHECKED:  # what was checked in this way; else what was checked first
-                checked = kinds.get(kind, {})
-                view[kind] = checked.get(way, next(iter(checked.values()), []))
-            shown.append(view)
-    return shown
+            if isinstance(entry.get(kind), list):
+                kinds = by_judge.setdefault(label or judge, {})
+                kinds.setdefault(kind, {}).setdefault(options, list(map(_add_doubts, entry[kind])))
+    views = []
+    for name, kinds in by_judge.items():
+        # The options with which the claims were checked, or of the first kind that was checked.
+        all_options = list(next(kinds[kind] for kind in CHECKED if kind in kinds))
+        for options in all_options:
+            suffix = f" ({options})" if options and len(all_options) > 1 else ""
+            view: dict[str, Any] = {"name": f"{name or 'the judge'}{suffix}"}
+            for kind in CHECKED:
+                by_options = kinds.get(kind, {})
+                view[kind] = by_options.get(options, next(iter(by_options.values()), []))
+            views.append(view)
+    return views
 
 
-def _with_doubts(owner: Any) -> Any:
-    """Something checked, with the words for which it is not supported."""
+def _add_doubts(owner: Any) -> Any:
+    """Return a checked claim or fact, with its doubted words if it isn't supported."""
     if not isinstance(owner, dict) or owner.get("supported") is not False:
         return owner
-    words = doubted_words(owner.get("text"), owner.get("reasons"))
-    return owner | {"doubts": words} if words else owner
+    doubts = doubted_words(owner.get("text"), owner.get("reasons"))
+    return owner | {"doubts": doubts} if doubts else owner
 
 
-@lru_cache(1024)  # asked for every answer
-def _who(metric: str) -> tuple[str, str]:
-    """`support(scope=gold)@nli` → its judge and its options."""
+@lru_cache(1024)  # called for every metric of every answer
+def _parse_judge(metric: str) -> tuple[str, str]:
+    """Return judge and options of a key such as `support(scope=gold)@nli`."""
     key = ResultKey.parse(metric)
     return key.judge, key.options
 
@@ -413,63 +480,65 @@ def _who(metric: str) -> tuple[str, str]:
 # ---- citations: sentences, missing knowledge, graphs to draw ----
 
 
-def citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[str, Any] | None:
-    """What the page shows of citations; None where the answer has neither citations nor graphs.
+def make_citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[str, Any] | None:
+    """Return the citations that the page shows; None if there are no citations and no graphs.
 
-    `evidence` is that of one line of items.jsonl. `sentences` cite triples, `numbered` ones
-    passages by their numbers. `graphs` have a row for each triple, cited ones
-    first, then those that are needed; `missed` says of each triple whether a given graph has it,
-    and whether it was cited all the same.
+    `sentences` cite triples; `numbered` sentences cite passages by their numbers. `graphs` have a
+    row for each triple: first those that are cited, then those that are needed. `missed` has for
+    each triple whether a graph of the record has it, and whether it was cited nevertheless.
+
+    Args:
+        evidence: The evidence of a line of items.jsonl.
+        record: The record of the same item, if it can be read.
     """
-    told = _told(evidence, "sentences", "citations")
-    numbered = _told(evidence, "passage_sentences", "passages")
+    entry = _find_sentences(evidence, "sentences", "citations")
+    numbered = _find_sentences(evidence, "passage_sentences", "passages")
     graphs = (record.knowledge if record else None) or []
-    if not (told or numbered or graphs):
+    if not (entry or numbered or graphs):
         return None
-    sentences = told.get("sentences") or []
-    given = GraphTriple.keys_of(graph for graph in graphs if "qid" in graph)
-    cited, tried = _cited(sentences, True), _cited(sentences, False)
+    sentences = entry.get("sentences") or []
+    in_graphs = GraphTriple.keys_of(graph for graph in graphs if "qid" in graph)
+    cited, wrongly_cited = _cited_keys(sentences, True), _cited_keys(sentences, False)
     gold = record.gold_knowledge if record else None
-    needed = None if gold is None else _keys(gold)
+    needed = None if gold is None else frozenset(map(_triple_key, gold))
+    missed = []
+    for triple in entry.get("missed") or []:
+        key = _triple_key(triple)
+        missed.append([*triple, key in in_graphs if graphs else None, key in wrongly_cited])
     return {
         "sentences": sentences,
         "numbered": numbered.get("passage_sentences") or [],
-        "missed": [
-            [*triple, key in given if graphs else None, key in tried]
-            for triple in told.get("missed") or []
-            for key in [GraphTriple(*_texts(triple)).key]
-        ],
-        "absent": told.get("absent") or [],
-        "graphs": [_drawn(graph, cited, needed) for graph in graphs],
+        "missed": missed,
+        "absent": entry.get("absent") or [],
+        "graphs": [_draw_graph(graph, cited, needed) for graph in graphs],
     }
 
 
-def _told(evidence: Mapping[str, Any], name: str, what: str) -> dict[str, Any]:
-    """What the first metric with citations in its sentences tells; else the first with any."""
-    found = [e for e in evidence.values() if isinstance(e, dict) and name in e]
-    citing = [e for e in found if any(s.get(what) for s in e[name])]
-    return next(iter(citing or found), {})
+def _find_sentences(evidence: Mapping[str, Any], name: str, cites: str) -> dict[str, Any]:
+    """Return the first entry with sentences that cite, or else with any sentences."""
+    entries = [entry for entry in evidence.values() if isinstance(entry, dict) and name in entry]
+    for entry in entries:
+        if any(sentence.get(cites) for sentence in entry[name]):
+            return entry
+    return entries[0] if entries else {}
 
 
-def _cited(sentences: Iterable[Mapping[str, Any]], correct: bool) -> frozenset[GraphTriple]:
-    """The triples of the correct citations, or of the others."""
-    return _keys(
-        (one["qid"], one["property"], one["value"])
-        for sentence in sentences
-        for one in sentence.get("citations") or ()
-        if bool(one.get("correct")) is correct
-    )
+def _cited_keys(sentences: Iterable[Mapping[str, Any]], correct: bool) -> frozenset[GraphTriple]:
+    """Return the triples of the correct citations, or of the wrong ones."""
+    keys = set()
+    for sentence in sentences:
+        for citation in sentence.get("citations") or ():
+            if bool(citation.get("correct")) is correct:
+                triple = (citation["qid"], citation["property"], citation["value"])
+                keys.add(_triple_key(triple))
+    return frozenset(keys)
 
 
-def _keys(triples: Iterable[Sequence[Any]]) -> frozenset[GraphTriple]:
-    return frozenset(GraphTriple(*_texts(triple)).key for triple in triples)
+def _triple_key(triple: Sequence[Any]) -> GraphTriple:
+    return GraphTriple(*map(str, triple)).key
 
 
-def _texts(triple: Sequence[Any]) -> list[str]:
-    return [str(part) for part in triple]
-
-
-def _drawn(
+def _draw_graph(
     graph: Graph, cited: frozenset[GraphTriple], needed: frozenset[GraphTriple] | None
 ) -> dict[str, Any]:
     qid = str(graph.get("qid", ""))

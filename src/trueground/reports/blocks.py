@@ -1,7 +1,7 @@
-"""What a page is made of: values that the viewer in the browser draws.
+"""The blocks of a page, which the viewer in the browser draws.
 
-A page is a tree of blocks. Python gives numbers, texts and ids; the viewer gives them a place and a
-shape. A text is a string, or a list of strings and spans. No string is ever read as markup.
+A page is a tree of blocks. They have numbers, texts and ids; the viewer decides about layout and
+style. A text is a string, or a list of strings and spans. No string is ever read as markup.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Face = Literal["page", "text", "markdown"]
 
 
 class Span(msgspec.Struct, omit_defaults=True):
-    """Some words of a text, in a style, or as a link. `title` is shown when pointed at."""
+    """A piece of a text with a style or a link. `title` is its tooltip."""
 
     text: str
     style: Style | None = None
@@ -55,10 +55,15 @@ Rich = str | list[str | Span]
 
 
 class Estimate(msgspec.Struct, omit_defaults=True, tag_field="type", tag="estimate"):
-    """A number with its interval, drawn on the scale of its column. `note` stands below it.
+    """A number with its interval, drawn on the scale of its column.
 
-    One that is `apart` is never the best of its column.
-    `rank` is by what it is sorted and compared, where that is not the value.
+    Attributes:
+        value: The number.
+        low: The lower end of the interval.
+        high: The upper end of the interval.
+        note: A text below the number.
+        apart: The number is never marked as the best of its column.
+        rank: The number for sorting and comparing, if it isn't the value.
     """
 
     value: float | None
@@ -89,9 +94,9 @@ class Bullets(msgspec.Struct, omit_defaults=True, tag_field="type", tag="bullets
 
 
 class Part(msgspec.Struct, omit_defaults=True, tag_field="type", tag="section"):
-    """A part of the page with a heading. Sections with an `id` stand in the page's contents.
+    """A section of the page with a heading.
 
-    A `fold` one can be closed by its heading.
+    A section with an `id` is listed in the table of contents. One with `fold` can be collapsed.
     """
 
     title: Rich
@@ -101,7 +106,7 @@ class Part(msgspec.Struct, omit_defaults=True, tag_field="type", tag="section"):
 
 
 class Fold(msgspec.Struct, omit_defaults=True, tag_field="type", tag="fold"):
-    """Blocks under a line that opens and closes them."""
+    """Blocks under a title that expands and collapses them."""
 
     title: Rich
     blocks: list[Block]
@@ -109,14 +114,14 @@ class Fold(msgspec.Struct, omit_defaults=True, tag_field="type", tag="fold"):
 
 
 class Grid(msgspec.Struct, omit_defaults=True, tag_field="type", tag="grid"):
-    """Blocks side by side, as many as there is room for. `least` is their least width in rem."""
+    """Blocks in a row, as many as fit. `least` is their minimum width in rem."""
 
     blocks: list[Block]
     least: int = 18
 
 
 class Menu(msgspec.Struct, omit_defaults=True, tag_field="type", tag="choice"):
-    """Blocks of which one is shown at a time, with a menu of their names."""
+    """Options with blocks; a menu of their names selects which option is shown."""
 
     label: str
     options: list[tuple[str, list[Block]]]
@@ -124,7 +129,7 @@ class Menu(msgspec.Struct, omit_defaults=True, tag_field="type", tag="choice"):
 
 
 class Tile(msgspec.Struct, omit_defaults=True):
-    """A number that matters, as it is shown. `filter` names items that a click lists.
+    """An important number. A click on it filters the list of items by `filter`.
 
     Texts draw `share` as a bar.
     """
@@ -138,7 +143,7 @@ class Tile(msgspec.Struct, omit_defaults=True):
 
 
 class Tiles(msgspec.Struct, omit_defaults=True, tag_field="type", tag="tiles"):
-    """Numbers side by side. `small` ones are a list rather than a headline."""
+    """Important numbers in a row, or in a list if they are `small`."""
 
     tiles: list[Tile]
     small: bool = False
@@ -152,8 +157,8 @@ class Tiles(msgspec.Struct, omit_defaults=True, tag_field="type", tag="tiles"):
 class Head(msgspec.Struct, omit_defaults=True):
     """A column of a table. `low` to `high` is the scale on which estimates are drawn.
 
-    Without `digits` numbers that are whole stand as they are, others with four digits. `better`
-    marks the best value of the column. Differences are `signed`; those of shares are points.
+    Without `digits`, integers have no decimals and other numbers have four. `better` marks the
+    best value of the column. Differences are `signed`; differences of shares are in points.
     """
 
     label: Rich
@@ -168,9 +173,9 @@ class Head(msgspec.Struct, omit_defaults=True):
 
 
 class Row(msgspec.Struct, omit_defaults=True):
-    """A row of a table. `apart` rows are grey and never the best; `title` tells why.
+    """A row of a table. `apart` rows are gray and never the best; `title` is the reason.
 
-    `key` names the row where two rows of the table can be chosen.
+    `key` identifies the row in a table with a `Pair`.
     """
 
     cells: list[Cell]
@@ -180,9 +185,9 @@ class Row(msgspec.Struct, omit_defaults=True):
 
 
 class Pair(msgspec.Struct, omit_defaults=True):
-    """Two rows of a table lead to a page: `href` has {a} and {b} in it, b being the row above a.
+    """A link for two selected rows of a table. `href` has the fields {a} and {b}; b is above a.
 
-    `refused` says for some pairs, named "a b", why there is no such page.
+    `refused` has the reasons why some pairs, named "a b", have no such page.
     """
 
     words: str
@@ -191,10 +196,11 @@ class Pair(msgspec.Struct, omit_defaults=True):
 
 
 class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
-    """The first column names the row. Columns with numbers can be sorted where `sortable`.
+    """A table whose first column names the rows.
 
-    With `search` the rows that have some words in them are shown. Texts show the intervals of the
-    first column with estimates, or with `intervals` of all.
+    If it is `sortable`, columns of numbers can be sorted. With `search` rows can be filtered by
+    their text. Texts show the intervals of the first column with estimates, or with `intervals`
+    those of all columns.
     """
 
     columns: list[Head]
@@ -206,14 +212,15 @@ class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
     intervals: bool = False
 
     def link_pairs(self, words: str, href: str, refused: Mapping[str, str]) -> None:
-        """Let two rows lead to a page; see `Pair`."""
+        """Link pairs of rows to pages; see `Pair`."""
         self.pair = Pair(words, href, dict(refused))
 
 
 class Axis(msgspec.Struct, omit_defaults=True):
-    """`ticks` names the places 0, 1, 2, … of an axis of categories.
+    """An axis of a chart.
 
-    `marks` are named places of the x axis, drawn as dashed lines.
+    `ticks` are the names of the positions 0, 1, 2, … of an axis of categories. `marks` are
+    positions on the x axis with labels, drawn as dashed lines.
     """
 
     label: str = ""
@@ -226,9 +233,9 @@ class Axis(msgspec.Struct, omit_defaults=True):
 
 
 class Series(msgspec.Struct, omit_defaults=True):
-    """Points of one name, in the order of x for lines. `low` and `high` are intervals of y.
+    """A series of points, sorted by x for lines. `low` and `high` are intervals of y.
 
-    `labels` name the single points. A `dashed` series is a reference, or published.
+    `labels` are names of single points. A `dashed` series is a reference or a published result.
     """
 
     name: str
@@ -242,7 +249,7 @@ class Series(msgspec.Struct, omit_defaults=True):
 
 
 class Chart(msgspec.Struct, omit_defaults=True, tag_field="type", tag="chart"):
-    """A chart. `bars` have their left edges in x; those of several series stand on one another.
+    """A chart. `bars` have their left edges in x; those of several series are stacked.
 
     `diagonal` draws the line y = x.
     """
@@ -267,14 +274,14 @@ class Chart(msgspec.Struct, omit_defaults=True, tag_field="type", tag="chart"):
         note: Rich | None = None,
         axis: str = "",
     ) -> Chart:
-        """Return bars of how many of a `unit` lie between edges; `labels` name the bars."""
+        """Return a histogram: `counts` of a `unit` between `edges`, with `labels` of the bars."""
         names = None if labels is None else list(labels)
         series = Series(unit, list(edges[:-1]), list(counts), labels=names)
         return cls("bars", title, Axis(axis), Axis(unit), [series], note)
 
 
 class Entry(msgspec.Struct, omit_defaults=True):
-    """One thing of a list: what is always seen of it, and blocks that open."""
+    """An entry of a list: its title, its values and tags, and blocks that can be expanded."""
 
     title: Rich
     blocks: list[Block] = []
@@ -285,7 +292,7 @@ class Entry(msgspec.Struct, omit_defaults=True):
 
 
 class Entries(msgspec.Struct, omit_defaults=True, tag_field="type", tag="entries"):
-    """A list that is searched by its texts, filtered by its tags and sorted by its values."""
+    """A list that can be searched by texts, filtered by tags and sorted by values."""
 
     entries: list[Entry]
     noun: str = "item"
@@ -293,20 +300,20 @@ class Entries(msgspec.Struct, omit_defaults=True, tag_field="type", tag="entries
 
 
 class Only(msgspec.Struct, tag_field="type", tag="only"):
-    """Blocks that one face shows: the page in a browser, the text of a terminal, or Markdown."""
+    """Blocks for one output only: the page in a browser, the text of a terminal, or Markdown."""
 
     face: Face
     blocks: list[Block]
 
 
 class Framed(msgspec.Struct, tag_field="type", tag="framed"):
-    """Blocks that texts show in a box; on a page they are blocks like others."""
+    """Blocks that texts show in a box; a page shows them like other blocks."""
 
     blocks: list[Block]
 
 
 class AnswerBrowser(msgspec.Struct, omit_defaults=True, tag_field="type", tag="answers"):
-    """The list of a run's answers, whose data are in blocks of their own (`reports.answers`)."""
+    """The list of a run's answers. Its data are in separate blocks (`reports.answers`)."""
 
 
 Block = (
@@ -327,7 +334,7 @@ Block = (
 
 
 def select_blocks(blocks: Iterable[Block], face: Face) -> Iterator[Block]:
-    """Yield what one face shows; markers are resolved, also inside other blocks."""
+    """Yield the blocks of one output; `Only` and `Framed` are resolved at every depth."""
     for block in blocks:
         if isinstance(block, Only):
             if block.face == face:
@@ -341,7 +348,7 @@ def select_blocks(blocks: Iterable[Block], face: Face) -> Iterator[Block]:
         elif isinstance(block, Part | Fold | Grid):
             yield replace(block, blocks=[*select_blocks(block.blocks, face)])
         elif isinstance(block, Menu):
-            options = [(name, [*select_blocks(own, face)]) for name, own in block.options]
+            options = [(name, [*select_blocks(inside, face)]) for name, inside in block.options]
             yield replace(block, options=options)
         else:
             yield block

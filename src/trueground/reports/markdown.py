@@ -1,4 +1,4 @@
-"""Blocks of a page as Markdown for a repository, valid whatever the texts hold; without links."""
+"""Blocks of a page as Markdown for a repository, with escaped texts and without links."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trueground.reports.blocks import (
 )
 from trueground.reports.text import cell_text, plain
 
-# Whatever Markdown or HTML could read as more than a sign.
+# The characters with a meaning in Markdown or HTML.
 _SIGNS = re.compile(r"([\\`*_\[\]<>|~&$])")
 
 
@@ -47,8 +47,8 @@ def _pieces(blocks: Iterable[Block]) -> Iterator[str]:
             yield f"## {escaped(plain(block.title))}"
             yield from _pieces(block.blocks)
         elif isinstance(block, Grid):
-            charts = [one for one in block.blocks if isinstance(one, Chart)]
-            yield _list(f"{plain(one.title)}: {plain(one.note)}" for one in charts)
+            charts = [chart for chart in block.blocks if isinstance(chart, Chart)]
+            yield _list(f"{plain(chart.title)}: {plain(chart.note)}" for chart in charts)
 
 
 def _list(items: Iterable[str]) -> str:
@@ -56,7 +56,7 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _table(block: Table) -> str:
-    """Columns of numbers stand to the right."""
+    """Return a table whose columns of numbers are aligned to the right."""
     marks = ["---:" if head.kind in ("number", "estimate") else "---" for head in block.columns]
     lines = [[escaped(plain(head.label)) for head in block.columns], marks]
     for row in block.rows:
@@ -67,12 +67,12 @@ def _table(block: Table) -> str:
 
 
 def escaped(text: object) -> str:
-    """The text as Markdown that shows just these signs, on one line."""
+    """Return the text on one line, with escaped characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
     return _SIGNS.sub(r"\\\1", line)
 
 
 def fenced(text: str) -> str:
-    """A block of code that no run of backticks within can end."""
+    """Return a block of code with a fence longer than any run of backticks in it."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
     return f"{fence}sh\n{text}\n{fence}"

@@ -1,8 +1,8 @@
-"""How far a score depends on chance and on wording: repeated answers, and runs of other prompts."""
+"""How much a score varies between repeated answers to the same questions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ from trueground.reports.blocks import Block, Cell, Fold, Head, Row, Span, Table,
 from trueground.runs import RunFiles
 from trueground.text import several
 
-UNSTEADY = 10  # questions named on the page
+MAX_UNSTEADY_QUESTIONS = 10
 
 
 def _tabulate(repeats: Mapping[str, Any]) -> Table:
-    """A line for each metric that has any value."""
+    """Return a row for each metric with a mean."""
     level = f"{repeats['ci_level']:.0%} interval"
     names = ("mean", level, "one answer each", "sd in a question", "noise", "flips", "two differ")
     columns = [Head("metric"), *(Head(name, "number", digits=4) for name in names)]
@@ -26,19 +26,23 @@ def _tabulate(repeats: Mapping[str, Any]) -> Table:
     rows = []
     for name, entry in repeats["metrics"].items():
         flips = entry["flips"] or {}
-        some = f"{flips['flipped']:,} of {flips['questions']:,}" if flips else None
-        ends = [
-            " … ".join(f"{end:.4f}" for end in entry[key]) if entry[key] else None
-            for key in ("ci", "ci_one")
-        ]
-        row: list[Cell] = [[Span.code(name)], entry["mean"], *ends, (entry["sd"] or {}).get("mean")]
-        row += [entry["share"], some, flips.get("two_differ")]
-        rows += [Row(row)] if entry["mean"] is not None else []
+        if entry["mean"] is None:
+            continue
+        flipped = f"{flips['flipped']:,} of {flips['questions']:,}" if flips else None
+        intervals = [_format_interval(entry[key]) for key in ("ci", "ci_one")]
+        deviation = (entry["sd"] or {}).get("mean")
+        row: list[Cell] = [[Span.code(name)], entry["mean"], *intervals, deviation]
+        row += [entry["share"], flipped, flips.get("two_differ")]
+        rows.append(Row(row))
     return Table(columns, rows)
 
 
+def _format_interval(interval: Sequence[float] | None) -> str | None:
+    return " … ".join(f"{end:.4f}" for end in interval) if interval else None
+
+
 def _title(repeats: Mapping[str, Any]) -> str:
-    """How often was asked: `up to` where some questions have fewer answers."""
+    """Return how many answers each question has; `up to` if some questions have fewer."""
     upto = "" if repeats["answers"] == repeats["most"] * repeats["questions"] else "up to "
     return f"{upto}{repeats['most']} answers to each of {several(repeats['questions'], 'question')}"
 
@@ -46,71 +50,79 @@ def _title(repeats: Mapping[str, Any]) -> str:
 def _sentences(
     repeats: Mapping[str, Any], metric: str | None, manifest: Mapping[str, Any]
 ) -> list[str]:
-    """What a reader should know: sameness, gaps, and what more answers would bring.
+    """Return sentences about equal answers, missing answers, and the use of more answers.
 
-    `metric` is the one told of; another one that has numbers stands in for it. `manifest` is that
-    of the run, empty where it is not known.
+    Args:
+        repeats: The repeats of a summary.
+        metric: The metric to describe. If it has no values, the first metric that has some.
+        manifest: The manifest of the run; empty if it is unknown.
     """
-    told = [_sameness(repeats, manifest)] if repeats["several"] else []
-    if lost := repeats["incomplete"]:
-        lack, them = ("lacks", "it") if lost == 1 else ("lack", "them")
-        told.append(
-            f"{several(lost, 'question')} {lack} one or more whole answers (failed or cut off); "
-            f"those that came are counted. {RunFiles.REPEATS_NAME} names {them}."
+    sentences = [_sameness(repeats, manifest)] if repeats["several"] else []
+    n_incomplete = repeats["incomplete"]
+    if n_incomplete:
+        lack, them = ("lacks", "it") if n_incomplete == 1 else ("lack", "them")
+        sentences.append(
+            f"{several(n_incomplete, 'question')} {lack} one or more complete answers (failed or "
+            f"cut off); the others are counted. {RunFiles.REPEATS_NAME} names {them}."
         )
     entries = repeats["metrics"]
     named = [name for name in (metric, *entries) if name in entries and entries[name]["errors"]]
     if not named:
-        return told
+        return sentences
     name, most, entry = named[0], repeats["most"], entries[named[0]]
     errors, share = entry["errors"], entry["share"]
     if not errors["noise"]:
-        return [*told, f"{name}: no answer's value differs from another's to the same question."]
-    said = (
+        return [*sentences, f"{name}: all answers to the same question have the same value."]
+    noise_share = "–" if share is None else f"{share:.0%}"
+    text = (
         f"{name}: the standard error of the mean is {errors['now']:.4f}; the model's noise alone "
-        f"makes {errors['noise']:.4f} of it ({'–' if share is None else f'{share:.0%}'} of the "
-        f"variance). Halving the noise takes four times as many answers, {4 * most} to each "
-        "question. "
+        f"makes {errors['noise']:.4f} of it ({noise_share} of the variance). To halve the noise, "
+        f"you need four times as many answers: {4 * most} to each question. "
     )
     if not errors["endless"]:
-        return [*told, said + "The questions differ by no more than the noise explains."]
-    said += (
-        f"Endlessly many would leave {errors['endless']:.4f}, which only more questions lessen; "
-        f"one answer to each question would give {errors['one']:.4f}."
+        text += "The questions don't differ by more than the noise explains."
+        return [*sentences, text]
+    text += (
+        f"With infinitely many answers, the error would be {errors['endless']:.4f}, and only more "
+        "questions would reduce it further. With one answer to each question, it would be "
+        f"{errors['one']:.4f}."
     )
-    return [*told, said]
+    return [*sentences, text]
 
 
 def _sameness(repeats: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
-    asked, same = repeats["several"], repeats["same_answer"]
+    """Return how many questions always got the same answer, and what that means."""
+    n_repeated, n_same = repeats["several"], repeats["same_answer"]
     params = manifest.get("params")
-    cold = isinstance(params, Mapping) and params.get("temperature") == 0
-    if same < asked:
-        more = " Temperature 0 does not make this model deterministic." if cold else ""
-        return (
-            f"{same:,} of {asked:,} questions got the same answer each time, word for word.{more}"
+    is_temperature_0 = isinstance(params, Mapping) and params.get("temperature") == 0
+    if n_same < n_repeated:
+        text = (
+            f"{n_same:,} of {n_repeated:,} questions got the same answer each time, word for word."
         )
-    said = "Every question got the same answer each time, word for word"
+        if is_temperature_0:
+            text += " Temperature 0 doesn't make this model deterministic."
+        return text
+    text = "Every question got the same answer each time, word for word"
     if manifest.get("kind") != "run":
-        return f"{said}: if each was asked for by itself, the model is deterministic."
-    how = " at temperature 0" if cold else ""
+        return f"{text}. If each answer was requested separately, the model is deterministic."
+    condition = " at temperature 0" if is_temperature_0 else ""
     return (
-        f"{said}: asked like this{how}, the model is deterministic, and there is no noise to be "
-        "seen. Our response cache keeps repeats apart, so none of them is another one shown again "
-        "(but a `replay:` file without ids of repeats gives each the same). It tells nothing of "
-        "another temperature or another wording."
+        f"{text}. With these settings the model is deterministic{condition}, so there is no noise "
+        "to measure. The response cache keeps repeats separate, so no answer was reused. (A "
+        "`replay:` file without ids of repeats gives the same answer to each repeat.) With another "
+        "temperature or another wording, the answers may differ."
     )
 
 
 def _unsteady(run: Path, metric: str | None) -> list[Row]:
-    """The questions whose values lie farthest apart: id, mean, standard deviation, answers."""
+    """Return the questions with the largest spread: id, mean, standard deviation, answers."""
     path = RunFiles(run).repeats
     if metric is None or not path.exists():
         return []
     with path.open("rb") as lines:
-        found = ((line, line["scores"].get(metric)) for line in map(msgspec.json.decode, lines))
-        spread = ((s["sd"], line["id"], s) for line, s in found if s and s["sd"])
-        largest = nlargest(UNSTEADY, spread, key=lambda one: one[0])
+        pairs = ((line, line["scores"].get(metric)) for line in map(msgspec.json.decode, lines))
+        spread = ((s["sd"], line["id"], s) for line, s in pairs if s and s["sd"])
+        largest = nlargest(MAX_UNSTEADY_QUESTIONS, spread, key=lambda entry: entry[0])
     return [Row([name, s["mean"], sd, s["scored"]]) for sd, name, s in largest]
 
 
@@ -124,10 +136,10 @@ def show_noise(
     repeats = summary.get("repeats")
     if not repeats:
         return []
-    own = (manifest.get("benchmark") or {}).get("headline")
-    metric = own if own in repeats["metrics"] else headline
+    task_metric = (manifest.get("benchmark") or {}).get("headline")
+    metric = task_metric if task_metric in repeats["metrics"] else headline
     blocks: list[Block] = [
-        Text(f"{_title(repeats)}: what changes if nothing but the answer does."),
+        Text(f"{_title(repeats)}: only the answers differ, everything else is the same."),
         *map(Text, _sentences(repeats, metric, manifest)),
         _tabulate(repeats),
         Text("How to read these numbers: docs/noise.md.", "quiet"),
@@ -145,9 +157,11 @@ def show_noise(
 
 
 def tabulate_judges(entries: Iterable[Mapping[str, Any]]) -> Table:
-    """How far the judges of a run agree, a line for each pair and kind of check."""
-    names = ("of", "n", "agreement", "kappa")
-    rows = [Row([" / ".join(one["judges"]), *(one[name] for name in names)]) for one in entries]
+    """Return the agreement of the judges of a run, a row for each pair and kind of check."""
+    rows = []
+    for entry in entries:
+        values = [entry[name] for name in ("of", "n", "agreement", "kappa")]
+        rows.append(Row([" / ".join(entry["judges"]), *values]))
     columns = [Head("judges"), Head("of", "number"), Head("verdicts", "number")]
     columns += [Head(name, "number", digits=4) for name in ("agreement", "kappa")]
     return Table(columns, rows)

@@ -9,6 +9,7 @@ from typing import Any
 
 from trueground.components import ResultKey
 from trueground.errors import user_messages
+from trueground.metrics import AnswerVerdict
 from trueground.reports.blocks import COLUMNS, Block, Head, Part, Row, Table, Text
 from trueground.reports.page import Page
 from trueground.reports.sentences import corrected_rates, has_verdicts, opening, trust_sentence
@@ -19,7 +20,7 @@ from trueground.text import NO_VALUE, number, one_line, several
 _MAX_METRICS, _MAX_VALUES = 6, 6
 _MAX_ROWS, _MIN_ROWS = 14, 3  # of the table of a summary in Python
 _MAX_LINES = 24
-_NOT_BAD = ("grounded", "declined")
+_NOT_BAD = ("grounded", "abstained")
 _MAX_CLAIMS = 2
 _NUMBERS, _MIN_REASONS = 39, 12  # columns of the numbers of a metric; of why items lack a score
 _MAX_NAME = 16  # characters of a value that breaks down
@@ -250,7 +251,8 @@ def list_worst(summary: Mapping[str, Any], text: RunText) -> Iterator[Block]:
     title = f"worst {len(bad)} of {summary['n']:,}: {described}"
     lines = []
     for rank, item in enumerate(bad, 1):
-        head = f"{rank:>2}  {item.score:.2f}  {item.verdict or ''}".rstrip()
+        label = AnswerVerdict.LABELS.get(item.verdict or "", "")
+        head = f"{rank:>2}  {item.score:.2f}  {label}".rstrip()
         lines.append(f"{head}  {_line(item.id)}  {_line(item.question)}".rstrip())
         lines += _brief_lines(item) if text.is_brief else _full_lines(item)
     yield Part(title, [Text("\n".join(lines), "lines")])

@@ -14,9 +14,17 @@ from trueground.reports.blocks import COLUMNS, Block, Rich, Text, select_blocks
 
 
 class Page(msgspec.Struct, omit_defaults=True):
-    """A whole page. `mark` tells our pages from other people's files; `kind` is what it shows.
+    """A page: its title, its blocks, and the notices above them.
 
-    `home` leads to the list of runs that the page is one of.
+    Attributes:
+        kind: What the page shows, such as "run".
+        mark: The value that identifies pages of trueground among HTML files.
+        title: The title.
+        blocks: The blocks below the title.
+        lead: The text below the title.
+        notices: Warnings that every form of the page shows.
+        version: The version of trueground that made the run.
+        home: The address of the list of runs.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""A run directory → report.html: what a reader asks first, then every answer, then all numbers."""
+"""The page of a run: the verdicts first, then every answer, then all metrics."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
+from trueground.metrics import AnswerVerdict
 from trueground.reports import noise
-from trueground.reports.answers import AnswerList, PageAnswers, metric_words, write_answers
+from trueground.reports.answers import AnswerList, PageAnswers, describe_metric, write_answers
 from trueground.reports.blocks import (
     AnswerBrowser,
     Axis,
@@ -47,6 +48,7 @@ from trueground.reports.overview import (
 from trueground.reports.page import Page
 from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import (
+    CHECKED_VERDICTS,
     corrected_rates,
     grounded_to_people,
     has_verdicts,
@@ -65,24 +67,24 @@ from trueground.text import number, percent, several
 from trueground.types import ReasonKind, Status
 
 MARK = "trueground-run-1"
-LISTED = 100_000  # answers in the list of a page
-DETAILS_INSIDE = 2_000  # answers whose details stand in a page that has a folder beside it
-BINS = 20
-_VALUES_SHOWN = 30
-_SKIPPED_SHOWN = 200
-_REASONS_SHOWN = 6
+MAX_LISTED_ANSWERS = 100_000  # of a page with a folder
+MAX_DETAILS_IN_PAGE = 2_000  # of a page with a folder that has the details of all answers
+N_BINS = 20
+_MAX_FIELD_VALUES = 30
+_MAX_SKIPPED_ROWS = 200
+_MAX_REASONS = 6
 _Estimates = Mapping[str, Mapping[str, Any]]
 
-_VERDICTS = (
-    ("grounded", "grounded", "supported"),
-    ("partly", "partly grounded", "partly"),
-    ("not", "not grounded", "unsupported"),
-    ("declined", "declined", "unknown"),
-    ("unscored", "not judged", "unknown"),
-)
-_ABSTENTION_WORDS = {
-    "p_ir": "declines where the context does not hold the answer (higher is better)",
-    "p_g": "declines where the context holds the answer (lower is better)",
+_VERDICT_TONES = {
+    "grounded": "supported",
+    "partly_grounded": "partly",
+    "not_grounded": "unsupported",
+    "abstained": "unknown",
+    "unscored": "unknown",
+}
+_ABSTENTION_RATES = {
+    "p_ir": "declines if the context doesn't contain the answer (higher is better)",
+    "p_g": "declines if the context contains the answer (lower is better)",
     "precision": "precision of declining",
     "recall": "recall of declining",
     "f1": "F1 of declining",
@@ -99,16 +101,25 @@ def write_run_page(
     leave_out: bool = False,
     is_sample: bool = False,
 ) -> Path:
-    """Draw the page of a finished run and return its path, in the run directory or in `out`.
+    """Write the page of a finished run and return its path.
 
-    `home` leads from there to a list of runs. With `leave_out` the page lists the answers that can
-    be read, and says which cannot. What is missing is not told where the folder `is_sample`, which
-    holds some answers of a larger run.
+    For more than `max_items` answers, their details are in files in report_items/, next to the
+    page. The page itself has the details of a seeded sample plus the worst answers, and says so.
+    The same run directory always gives the same bytes.
 
-    Reads the run directory only. Of more than `max_items` answers the details stand in files beside
-    the page, in report_items/; the page itself has those of a seeded sample plus the worst, and
-    says so. The same files give the same bytes. Raises InputError for files that are missing or
-    unreadable, UsageError for a negative `max_items`, WriteError where the page cannot be written.
+    Args:
+        run_dir: The run directory.
+        max_items: The most answers whose details are all in the page itself.
+        seed: The seed of the sample.
+        out: The folder for the page. None: the run directory.
+        home: The address of a list of runs that the page links to.
+        leave_out: Leave out answers that can't be read, and say how many there are.
+        is_sample: The folder has some answers of a larger run: don't report the others as missing.
+
+    Raises:
+        InputError: A file is missing or can't be read.
+        UsageError: `max_items` is negative.
+        WriteError: The page can't be written.
     """
     if max_items < 0:
         raise UsageError(f"max_items is {max_items}; expected 0 or more.")
@@ -120,16 +131,17 @@ def write_run_page(
         metrics = in_order(summary, numbers)
         headline = WorstOrder(metrics).headline
         values = numbers[headline] if headline else None
-        beside = numbers.count > max_items
-        limits = (LISTED, min(max_items, DETAILS_INSIDE)) if beside else (max_items, max_items)
+        has_folder = numbers.count > max_items
+        max_listed = MAX_LISTED_ANSWERS if has_folder else max_items
+        max_details = min(max_items, MAX_DETAILS_IN_PAGE) if has_folder else max_items
         selection, details = (
             choose_items(values, numbers.count, metric=headline, limit=limit, seed=seed)
-            for limit in limits
+            for limit in (max_listed, max_details)
         )
         if gaps:
-            selection, details = (
-                replace(one, rows=np.array(numbers.lines)[one.rows]) for one in (selection, details)
-            )
+            lines = np.array(numbers.lines)
+            selection = replace(selection, rows=lines[selection.rows])
+            details = replace(details, rows=lines[details.rows])
         page = run_page(
             summary, manifest, run_dir=run_dir, numbers=numbers, statement=selection.statement()
         )
@@ -137,21 +149,23 @@ def write_run_page(
         n = None if is_sample else summary.get("n")
         page.notices += (gaps or Gaps()).notices(numbers.count, n)
     answers = PageAnswers(
-        shown=AnswerList.of(metrics, headline, manifest),
+        answer_list=AnswerList.of(metrics, headline, manifest),
         selection=selection,
         details=details,
         fields=list(dict.fromkeys([*(summary.get("by") or {}), "model"])),
         verdict=verdicts.get("metric"),
-        beside=beside,
+        has_folder=has_folder,
         has_gaps=leave_out,
     )
     path = RunFiles(out or run_dir).page
-    page.write(path, lambda out: write_answers(out, path.parent, run_dir, answers), files=beside)
+    page.write(
+        path, lambda out: write_answers(out, path.parent, run_dir, answers), files=has_folder
+    )
     return path
 
 
 def in_order(summary: Mapping[str, Any], scored: Iterable[str]) -> list[str]:
-    """The metrics that items have, in the order of the summary."""
+    """Return the metrics that items have, in the order of the summary."""
     names = set(scored)
     order = [name for name in summary.get("metrics") or {} if name in names]
     return order + sorted(names - set(order))
@@ -206,19 +220,19 @@ def run_page(
 
 
 def _only_text(blocks: Iterable[Block]) -> list[Block]:
-    found = list(blocks)
-    return [Only("text", found)] if found else []
+    content = list(blocks)
+    return [Only("text", content)] if content else []
 
 
 def unfinished_run_page(manifest: Mapping[str, Any], run_dir: Path, *, has_answers: bool) -> Page:
     """Return the page of a run that isn't finished: the answers that it has so far."""
     blocks: list[Block] = []
     if not has_answers:
-        blocks.append(Text("No answer is scored yet; they appear here as they are.", "note"))
+        blocks.append(Text("No answers are scored yet. They appear here as they are.", "note"))
     else:
         if not RunFiles(run_dir).has_records:
-            words = "This run is made without records: questions and answers are not in it."
-            blocks.append(Text(words, "note"))
+            note = "This run doesn't store records, so it has no questions and no answers."
+            blocks.append(Text(note, "note"))
         blocks.append(Part("Answers", [AnswerBrowser()], id="items"))
     return Page("run", MARK, page_title(manifest), blocks, version=manifest["trueground"])
 
@@ -245,12 +259,14 @@ def _first_screen(summary: Mapping[str, Any]) -> list[Block]:
         note = f"{_ends(entry['ci'])}, {entry['labels']:,} labels"
         share = entry["mean"]
         tiles.append(Tile("grounded, by people", percent(share), note, "supported", share=share))
-    for name, words, tone in _VERDICTS:
+    for name, tone in _VERDICT_TONES.items():
         verdict = verdicts[name]
         if name == "unscored" and not verdict["n"]:
             continue
         notes = [several(verdict["n"], "answer"), _ends(verdict.get("ci"))]
-        label = f"{words}, by the judge" if people and name != "unscored" else words
+        label = AnswerVerdict.LABELS[name]
+        if people and name != "unscored":
+            label += ", by the judge"
         share = verdict["share"]
         tiles.append(
             Tile(
@@ -277,32 +293,36 @@ def _show_headline(
 ) -> list[Block]:
     """Return the spread of the headline metric and the reasons of unsupported claims."""
     blocks: list[Block] = [chart for name, chart in charts if name == headline]
-    counts = [(n, ReasonKind(k)) for k, n in (summary.get("reasons") or {}).items() if n]
-    counts = [one for one in counts if one[1] != ReasonKind.DECLINES]  # has a verdict of its own
+    counts = []
+    for name, n in (summary.get("reasons") or {}).items():
+        kind = ReasonKind(name)
+        if n and kind != ReasonKind.DECLINES:  # abstentions have a verdict for themselves
+            counts.append((n, kind))
     if counts:
-        most = sorted(counts, key=lambda one: -one[0])[:_REASONS_SHOWN]
-        tiles = [
-            Tile(kind.description, f"{several(n, 'claim')}: ", filter=f"kind={kind}")
-            for n, kind in most
-        ]
+        tiles = []
+        for n, kind in sorted(counts, key=lambda pair: -pair[0])[:_MAX_REASONS]:
+            label = f"{several(n, 'claim')}: "
+            tiles.append(Tile(kind.description, label, filter=f"kind={kind}"))
         blocks.append(Part("Why claims are called unsupported", [Tiles(tiles, small=True)]))
     return [Grid(blocks, least=24)] if blocks else []
 
 
 def _agreement_with_people(verdicts: Mapping[str, Any]) -> list[Block]:
-    """How often such verdicts agree with people, and the sets one by one under a fold."""
-    said = Text(trust_sentence(verdicts), "quiet")
+    """Return how often such verdicts agree with people, and a folded table of the labeled sets."""
+    sentence = Text(trust_sentence(verdicts), "quiet")
     measured = similar_sets(verdicts)
     if measured is None:
-        return [said]
+        return [sentence]
     rows = []
-    for one in measured.sets:
-        shares = [one.verdicts[name].share for name in ("not", "partly", "grounded")]
-        rows.append(Row([one.name, one.unit, one.total.n, one.total.share, *shares]))
+    for labeled in measured.sets:
+        shares = [labeled.verdicts[name].share for name in CHECKED_VERDICTS]
+        total = labeled.total
+        rows.append(Row([labeled.name, labeled.unit, total.n, total.share, *shares]))
     columns = [Head("Labeled set", "code"), Head("Labeled"), Head("Answers", "number")]
-    names = ("Unsupported to people", "… of those called not grounded", "… partly", "… grounded")
+    names = ["Unsupported to people", "… of those called not grounded"]
+    names += ["… partly grounded", "… grounded"]
     columns += [Head(name, "number", percent=True, digits=0) for name in names]
-    return [said, Fold("The sets", [Table(columns, rows)])]
+    return [sentence, Fold("Labeled sets", [Table(columns, rows)])]
 
 
 def _ends(ci: Any) -> str:
@@ -312,7 +332,10 @@ def _ends(ci: Any) -> str:
 def _distributions(
     summary: Mapping[str, Any], numbers: Mapping[str, NDArray[np.float32]]
 ) -> Iterator[tuple[str, Chart]]:
-    """The histogram of each metric whose values are not all 0 or 1; a column at a time."""
+    """Yield the histogram of each metric whose values are not all 0 or 1.
+
+    Only the column of one metric is in memory at a time.
+    """
     for name in summary.get("metrics") or {}:
         column = numbers.get(name)
         values = None if column is None else column[~np.isnan(column)]
@@ -328,13 +351,14 @@ def _histogram(name: str, values: NDArray[np.float32]) -> Chart:
         reach = max(0.5, 1e-6 * abs(low))
         low, high = low - reach, high + reach
     exact = values if high - low < 1e30 else values.astype(np.float64)
-    # 0.7 as a 32-bit number lies just under the edge of its bin
-    place = (exact - low) / (high - low) * BINS + 1e-4
-    counts = np.bincount(np.clip(place.astype(np.int64), 0, BINS - 1), minlength=BINS)
-    edges = np.linspace(low, high, BINS + 1)[:-1].round(6).tolist()
+    # 0.7 as a 32-bit number is just below the edge of its bin.
+    position = (exact - low) / (high - low) * N_BINS + 1e-4
+    bins = np.clip(position.astype(np.int64), 0, N_BINS - 1)
+    counts = np.bincount(bins, minlength=N_BINS)
+    edges = np.linspace(low, high, N_BINS + 1)[:-1].round(6).tolist()
     series = Series("answers", edges, counts.tolist())
     note = f"{len(values):,} scored, median {np.median(exact):.4f}"
-    title: Rich = ["How ", Span.code(name), " is spread"]
+    title: Rich = ["Distribution of ", Span.code(name)]
     return Chart("bars", title, Axis(name), Axis("answers"), [series], note)
 
 
@@ -342,14 +366,14 @@ def _histogram(name: str, values: NDArray[np.float32]) -> Chart:
 
 
 def _list_answers(run_dir: Path, statement: str | None) -> Part:
-    """The list of answers under its heading."""
-    notes = [f"{statement} The numbers are over all items."] if statement else []
+    """Return the list of answers under its heading."""
+    notes = [f"{statement} The metrics are over all items."] if statement else []
     if not RunFiles(run_dir).has_records:
         notes.append(
-            "This run was made without records: questions, answers and passages are not in it. "
-            "Scores and evidence are."
+            "This run doesn't store records, so it has no questions, answers and passages. "
+            "It has scores and evidence."
         )
-    return Part("Answers", [*(Text(one, "note") for one in notes), AnswerBrowser()], id="items")
+    return Part("Answers", [*(Text(note, "note") for note in notes), AnswerBrowser()], id="items")
 
 
 # ---- all numbers ----
@@ -363,9 +387,10 @@ def _all_metrics(
     of_items: list[str],
 ) -> list[Block]:
     metrics, averages = summary.get("metrics") or {}, summary.get("averages") or {}
-    # The task's own metric leads the table where it is a number of the whole run.
-    ranked = str((manifest.get("benchmark") or {}).get("headline"))
-    first = ranked if ranked in metrics and ranked not in of_items else headline
+    # The table begins with the metric of the task if that is a metric of the whole run.
+    task_metric = str((manifest.get("benchmark") or {}).get("headline"))
+    is_run_level = task_metric in metrics and task_metric not in of_items
+    first = task_metric if is_run_level else headline
     labels = {status.value: status.description for status in Status}
     rows = []
     for name, entry in metrics.items():
@@ -373,10 +398,10 @@ def _all_metrics(
         note = ""
         if spread.get("sd") is not None:  # as papers report it
             note = f"± {number(spread['sd'])} over {spread['values']} repeats"
-        lost = {k: n for k, n in (entry.get("unscored") or {}).items() if n}
-        why = "; ".join(f"{n:,}: {labels.get(k, k)}" for k, n in lost.items())
-        cells: list[Cell] = [[metric_words(name), " ", Span.code(name)], _estimate(entry, note)]
-        cells += [_coverage(entry), [Span.quiet(why)] if why else ""]
+        unscored = {k: n for k, n in (entry.get("unscored") or {}).items() if n}
+        reasons = "; ".join(f"{n:,}: {labels.get(k, k)}" for k, n in unscored.items())
+        cells: list[Cell] = [[describe_metric(name), " ", Span.code(name)], _estimate(entry, note)]
+        cells += [_coverage(entry), [Span.quiet(reasons)] if reasons else ""]
         rows.append(Row(cells, "first" if name == first else None))
     columns = [Head("Metric"), Head("Mean", "estimate", digits=4)]
     columns += [Head("Answers scored"), Head("Not scored")]
@@ -385,9 +410,10 @@ def _all_metrics(
     )
     if charts:
         blocks.append(Fold("Distributions", [Grid([chart for _, chart in charts])]))
-    if tables := _breakdowns(summary.get("by") or {}, averages, metrics):
-        places = [name for name, _ in tables]
-        chosen = places.index(headline) if headline in places else 0
+    tables = _breakdowns(summary.get("by") or {}, averages, metrics)
+    if tables:
+        names = [name for name, _ in tables]
+        chosen = names.index(headline) if headline in names else 0
         blocks.append(Part("Breakdowns", [Menu("Metric", tables, chosen)]))
     return [Fold("All metrics", blocks, open=not rows)]
 
@@ -409,83 +435,115 @@ def _coverage(entry: Mapping[str, Any]) -> str:
 def _breakdowns(
     by: _Estimates, averages: Mapping[str, _Estimates], metrics: _Estimates
 ) -> list[tuple[str, list[Block]]]:
-    """For each metric a table for each field, of its most frequent values."""
-
-    def count(found: Mapping[str, Mapping[str, Any]]) -> int:
-        return max((entry.get("n") or 0 for entry in found.values()), default=0)
-
+    """Return for each metric a table for each field, of its most frequent values."""
     options = []
     for metric in metrics:
         tables: list[Block] = []
         for field, values in by.items():
-            counts = {name: count(found) for name, found in values.items()}
-            most = set(sorted(counts, key=counts.__getitem__, reverse=True)[:_VALUES_SHOWN])
-            shown = [name for name in values if name in most]
-            found = {v: values[v][metric] for v in shown if metric in values[v]}
-            if all(entry.get("mean") is None for entry in found.values()):
+            names = _most_frequent(values)
+            entries = {name: values[name][metric] for name in names if metric in values[name]}
+            if all(entry.get("mean") is None for entry in entries.values()):
                 continue
-            rows = [Row([v, _estimate(one), _coverage(one)]) for v, one in found.items()]
-            if entry := averages.get(field, {}).get(metric):
-                n, of = entry["values"], entry.get("of", entry["values"])
-                name = f"average of {n}" + (f" of {of}" if of > n else "")
-                rows.append(Row([name, _estimate(entry), ""], "total"))
-            columns = [Head(field), Head("Mean", "estimate", digits=4), Head("Scored")]
-            caption: Rich = [Span.code(metric), " by ", Span.strong(field)]
-            tables.append(Table(columns, rows, caption, sortable=True))
-            if len(shown) < len(values):
-                more = f"{len(shown)} of {len(values):,} values: those with the most answers."
-                tables.append(Text(more, "quiet"))
+            average = averages.get(field, {}).get(metric)
+            tables.append(_tabulate_breakdown(field, metric, entries, average))
+            if len(names) < len(values):
+                note = f"{len(names)} of {len(values):,} values: those with the most answers."
+                tables.append(Text(note, "quiet"))
         if tables:
             options.append((metric, tables))
     return options
 
 
+def _most_frequent(values: Mapping[str, _Estimates]) -> list[str]:
+    """Return the values of a field with the most answers, in their order."""
+    counts = {}
+    for name, metrics in values.items():
+        counts[name] = max((entry.get("n") or 0 for entry in metrics.values()), default=0)
+    kept = set(sorted(counts, key=counts.__getitem__, reverse=True)[:_MAX_FIELD_VALUES])
+    return [name for name in values if name in kept]
+
+
+def _tabulate_breakdown(
+    field: str, metric: str, entries: _Estimates, average: Mapping[str, Any] | None
+) -> Table:
+    rows = [Row([name, _estimate(entry), _coverage(entry)]) for name, entry in entries.items()]
+    if average:
+        n, of = average["values"], average.get("of", average["values"])
+        label = f"average of {n}"
+        if of > n:
+            label += f" of {of}"
+        rows.append(Row([label, _estimate(average), ""], "total"))
+    columns = [Head(field), Head("Mean", "estimate", digits=4), Head("Scored")]
+    caption: Rich = [Span.code(metric), " by ", Span.strong(field)]
+    return Table(columns, rows, caption, sortable=True)
+
+
 def _compare_judges(summary: Mapping[str, Any]) -> list[Block]:
     """Return how far the judges of a run agree; nothing for one judge."""
     entries = summary.get("judge_agreement")
-    return [Part("How far the judges agree", [noise.tabulate_judges(entries)])] if entries else []
+    return [Part("Agreement between judges", [noise.tabulate_judges(entries)])] if entries else []
 
 
 def _declined(summary: Mapping[str, Any], *, in_text: bool) -> list[Block]:
-    """How often answers decline, with what is known of when they should; what could not be read."""
-    blocks: list[Block] = []
-    found = summary.get("abstention") or {}
-    if (rate := summary.get("abstention_rate")) is not None:
-        tail = f" of the answers decline to answer (abstention rate {number(rate)})."
-        blocks.append(Text([Span.strong(f"{rate:.1%}"), tail]))
-        rates = [
-            Row([[Span.code(name)], words, found[name]])
-            for name, words in _ABSTENTION_WORDS.items()
-            if name in found
-        ]
-        columns = [Head("Rate"), Head("What it says"), Head("Value", "number", digits=4)]
-        tables: list[Block] = [Table(columns, rates)] if rates else []
-        confusion: dict[str, dict[str, int]] = found.get("confusion") or {}
-        names = list(dict.fromkeys(name for cells in confusion.values() for name in cells))
-        if confusion:
-            cells = [Row([k, *(row.get(c, 0) for c in names)]) for k, row in confusion.items()]
-            tables.append(Table([Head("Answers"), *(Head(c, "number") for c in names)], cells))
-        blocks += [Grid(tables, least=24)] if tables else []
-        if rules := refusal_rules(summary):
-            blocks.append(Text(rules, "quiet"))
-    if empty := summary.get("empty_responses") or 0:
-        blocks.append(Text(f"Empty: {several(empty, 'answer')}."))
+    """Return how many answers declined to answer or are empty, and which rows were skipped."""
+    blocks = _abstentions(summary)
+    n_empty = summary.get("empty_responses") or 0
+    if n_empty:
+        blocks.append(Text(f"Empty: {several(n_empty, 'answer')}."))
     lines = summary.get("skipped_rows") or []
-    if skipped := summary.get("skipped") or len(lines):
-        listed: list[Block] = [Bullets(lines[:_SKIPPED_SHOWN])]
-        if skipped > _SKIPPED_SHOWN:
-            listed.append(Text(f"The first {_SKIPPED_SHOWN} are listed.", "quiet"))
-        blocks.append(Fold(f"{several(skipped, 'row')} skipped as unreadable", listed))
+    n_skipped = summary.get("skipped") or len(lines)
+    if n_skipped:
+        listed: list[Block] = [Bullets(lines[:_MAX_SKIPPED_ROWS])]
+        if n_skipped > _MAX_SKIPPED_ROWS:
+            listed.append(Text(f"The first {_MAX_SKIPPED_ROWS} are listed.", "quiet"))
+        blocks.append(Fold(f"{several(n_skipped, 'row')} skipped as unreadable", listed))
     folded: list[Block] = [Fold("Declined, empty and skipped", blocks)] if blocks else []
     return folded if in_text else [Only("page", folded)]
+
+
+def _abstentions(summary: Mapping[str, Any]) -> list[Block]:
+    """Return how often answers declined to answer, and whether they should have."""
+    rate = summary.get("abstention_rate")
+    if rate is None:
+        return []
+    entry = summary.get("abstention") or {}
+    tail = f" of the answers decline to answer (abstention rate {number(rate)})."
+    blocks: list[Block] = [Text([Span.strong(f"{rate:.1%}"), tail])]
+    rows = []
+    for name, description in _ABSTENTION_RATES.items():
+        if name in entry:
+            rows.append(Row([[Span.code(name)], description, entry[name]]))
+    columns = [Head("Rate"), Head("Meaning"), Head("Value", "number", digits=4)]
+    tables: list[Block] = [Table(columns, rows)] if rows else []
+    confusion: dict[str, dict[str, int]] = entry.get("confusion") or {}
+    if confusion:
+        tables.append(_tabulate_confusion(confusion))
+    if tables:
+        blocks.append(Grid(tables, least=24))
+    rules = refusal_rules(summary)
+    if rules:
+        blocks.append(Text(rules, "quiet"))
+    return blocks
+
+
+def _tabulate_confusion(confusion: Mapping[str, Mapping[str, int]]) -> Table:
+    names: list[str] = []
+    for counts in confusion.values():
+        names += [name for name in counts if name not in names]
+    columns = [Head("Answers"), *(Head(name, "number") for name in names)]
+    rows = []
+    for label, counts in confusion.items():
+        rows.append(Row([label, *(counts.get(name, 0) for name in names)]))
+    return Table(columns, rows)
 
 
 def _settings(
     summary: Mapping[str, Any], manifest: Mapping[str, Any], of_items: list[str]
 ) -> list[Block]:
-    """How the numbers are to be read, and the signatures that say what exactly was computed."""
+    """Return how to read the numbers, and the signatures of what was computed."""
     blocks: list[Block] = [Bullets(reading_notes(summary, manifest, of_items))]
-    if lines := signatures(manifest):
+    lines = signatures(manifest)
+    if lines:
         rows = [Row([name, [Span.code(text)]]) for name, text in lines]
-        blocks.append(Table([Head("Part", "code"), Head("Signature")], rows))
+        blocks.append(Table([Head("Component", "code"), Head("Signature")], rows))
     return [Fold("Settings and signatures", blocks)]

@@ -19,28 +19,29 @@ from trueground.stats import sum_counts
 
 _BLOCK = 4096
 _LARGEST = float(np.finfo(np.float32).max)
-_IN_MEMORY = 1_000_000  # bytes of a column
+_MAX_MEMORY_BYTES = 1_000_000  # of a column; a larger one is on disk
 
 
 class Numbers(Mapping[str, NDArray[np.float32]]):
     """Metric → its scores, shape (count,), NaN where an item has none.
 
-    Each column lies in a temporary file and is read when it is asked for: only one of them needs
-    to be in memory, however many items there are.
+    Each column is in a temporary file and is read on access, so that only one column needs to be
+    in memory.
     """
 
     def __init__(self) -> None:
         self.count = 0
-        self.lines = array("q")  # of items.jsonl, counted from 0, where some are left out
+        self.lines = array("q")  # 0-based lines of items.jsonl, filled if some are left out
         self._files: dict[str, IO[bytes]] = {}
 
     def append(self, block: Sequence[Mapping[str, float | None]]) -> None:
         """Add the scores of some items, in their order."""
-        for name in {name for scores in block for name in scores} - self._files.keys():
-            self._files[name] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
+        for name in set().union(*block) - self._files.keys():
+            self._files[name] = tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES)  # noqa: SIM115
             self._files[name].write(np.full(self.count, np.nan, np.float32).tobytes())
         for name, file in self._files.items():
-            column = [np.nan if (v := scores.get(name)) is None else v for scores in block]
+            scores = [item_scores.get(name) for item_scores in block]
+            column = [np.nan if score is None else score for score in scores]
             file.write(short_numbers(np.array(column)).tobytes())
         self.count += len(block)
 
@@ -64,15 +65,20 @@ class Numbers(Mapping[str, NDArray[np.float32]]):
 
 
 def short_numbers(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """The same in 32 bits; what is too large for these is the largest that they have."""
+    """Return the values as 32-bit floats, clipped to their range."""
     return values.clip(-_LARGEST, _LARGEST).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The items on the page: `rows` are 0-based line numbers, ascending.
+    """The items on a page.
 
-    `worst` of them were taken for their value of `metric`, the others by chance.
+    Attributes:
+        rows: Their 0-based line numbers in ascending order, shape (n,).
+        total: The number of items of the run.
+        worst: How many are selected for their value of `metric`. The others are sampled.
+        metric: The metric of the worst items.
+        seed: The seed of the sample.
     """
 
     rows: NDArray[np.int64]
@@ -82,20 +88,25 @@ class Selection:
     seed: int
 
     def statement(self) -> str | None:
-        """What is shown and how it was chosen; None where every item is shown."""
-        shown = len(self.rows)
-        if shown == self.total:
+        """Return which items are listed; None if all are."""
+        n_listed = len(self.rows)
+        if n_listed == self.total:
             return None
-        how = f"a seeded sample ({shown - self.worst:,}, seed {self.seed})"
+        method = f"a seeded sample ({n_listed - self.worst:,}, seed {self.seed})"
         if self.worst:
-            how += f" plus the worst by {self.metric} ({self.worst:,})"
-        return f"{shown:,} of {self.total:,} items: {how}."
+            method += f" plus the worst by {self.metric} ({self.worst:,})"
+        return f"{n_listed:,} of {self.total:,} items: {method}."
 
 
 def read_numbers(run: RunFiles, gaps: Gaps | None = None) -> Numbers:
     """Read the scores of every line of items.jsonl; the caller closes the result.
 
-    Raises InputError for a line that is no item; with `gaps` it is left out, and counted there.
+    Args:
+        run: The run.
+        gaps: Counts lines that aren't items, which are left out. None: they raise an error.
+
+    Raises:
+        InputError: A line isn't an item.
     """
     with ExitStack() as stack:
         numbers = stack.enter_context(Numbers())
@@ -105,7 +116,7 @@ def read_numbers(run: RunFiles, gaps: Gaps | None = None) -> Numbers:
             scores = _readable_scores(run, gaps, numbers.lines)
         while block := list(islice(scores, _BLOCK)):
             numbers.append(block)
-        stack.pop_all()  # all went well: the files stay open for the caller
+        stack.pop_all()  # keeps the files open for the caller
     return numbers
 
 
@@ -120,10 +131,17 @@ def _readable_scores(
 def choose_items(
     values: NDArray[np.float32] | None, total: int, *, metric: str | None, limit: int, seed: int
 ) -> Selection:
-    """All items, or half of `limit` by chance and half with the worst `values`.
+    """Select all items, or a sample for half of `limit` and the worst items for the other half.
 
-    The worst are the lowest, or the highest where less of the metric is better. Where fewer items
-    are scored than wanted, chance fills the rest. Ties keep the input order.
+    The worst items have the lowest values, or the highest if lower is better for the metric. If
+    not enough items are scored, the sample is larger. Ties keep the input order.
+
+    Args:
+        values: The scores of the metric, shape (total,), NaN if an item has none.
+        total: The number of items.
+        metric: The metric of the values.
+        limit: The most items to select.
+        seed: The seed of the sample.
     """
     if total <= limit:
         return Selection(np.arange(total), total, 0, metric, seed)
@@ -133,7 +151,7 @@ def choose_items(
     worst = np.empty(0, dtype=np.int64)
     if values is not None:
         lower = metric is not None and METRICS.higher_is_better(metric) is False
-        order = np.argsort(-values if lower else values, kind="stable")  # NaN stands last
+        order = np.argsort(-values if lower else values, kind="stable")  # NaN is last
         free = ~np.isnan(values[order]) & ~taken[order]
         worst = order[free][: limit - limit // 2]
         taken[worst] = True

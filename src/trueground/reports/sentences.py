@@ -1,12 +1,13 @@
-"""A run in sentences: how grounded its answers are, how far to trust that, how it was made.
+"""Sentences about a run: its verdicts, how often they agree with people, and its settings.
 
-Out of summary.json and manifest.json, for pages and the terminal.
+The sentences are made from summary.json and manifest.json, for pages and the terminal.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,14 +20,18 @@ from trueground.reports.blocks import Rich, Span
 from trueground.text import REFUSAL_RULES, percent, several
 from trueground.types import Status
 
-_CHECKSUM_DIGITS = 12  # that are shown
+_MAX_CHECKSUM_DIGITS = 12
 _CHECKSUM = re.compile(r"[0-9a-f]{32,}")
 _THRESHOLD = re.compile(r"\|threshold:([\d.e-]+)")
-_WORDS = {"not": "not grounded", "partly": "partly", "grounded": "grounded"}
-PEOPLE_SAY = {"faithful": "grounded", "correct": "correct"}
-# Of which metric the corrected rate is told, by the label; else of the first.
-_FIRST_OF = {"faithful": ("support", "grounding_precision"), "correct": ("correct_support",)}
-_PROBABILITIES = ("support", "correct_support")
+# The verdicts in the order in which sentences name them.
+CHECKED_VERDICTS = ("not_grounded", "partly_grounded", "grounded")
+ADJECTIVES = {"faithful": "grounded", "correct": "correct"}  # by the label
+# The metrics whose corrected rate is reported, by the label. If there is none, the first metric.
+_PREFERRED_METRICS = {
+    "faithful": ("support", "grounding_precision"),
+    "correct": ("correct_support",),
+}
+_PROBABILITY_METRICS = ("support", "correct_support")
 
 
 # ---- verdicts, by the judge and by people ----
@@ -39,26 +44,33 @@ def has_verdicts(summary: Mapping[str, Any]) -> bool:
 
 
 def opening(summary: Mapping[str, Any]) -> str:
-    """How many answers are grounded, by people where they labeled some and by the judge, or why
-    no answer has a verdict; empty where none was asked for.
+    """Return how many answers are grounded, or the reason why no answer has a verdict.
+
+    If people labeled some answers, the sentence begins with the rate that is corrected by their
+    labels. It is empty if the run has no metric of grounding.
     """
     verdicts, missing = summary.get("verdicts"), summary.get("missing") or ""
     if has_verdicts(summary):
-        found = grounded_to_people(summary)
-        if found is None:
+        corrected = grounded_to_people(summary)
+        if corrected is None:
             verdicts = summary["verdicts"]
             return f"Of {several(verdicts['n'], 'answer')} {_shares(verdicts, 'are grounded')}."
-        alone = _shares(summary["verdicts"], "grounded")
-        return f"{_rate_sentence(*found, summary)} The judge alone calls {alone}."
+        shares = _shares(summary["verdicts"], "grounded")
+        return f"{_rate_sentence(*corrected, summary)} The judge alone calls {shares}."
     if not verdicts:
-        told = "contexts" in missing  # else nobody asked whether the answers are grounded
-        return f"{missing[0].upper()}{missing[1:]}" if told else ""
-    n, why = verdicts["n"], verdicts.get("why_unscored") or {}
-    if why.keys() == {Status.NO_CLAIMS}:
-        empty = summary["empty_responses"]
-        said = " All are empty." if empty == n else f" {empty:,} of {n:,} are empty." * bool(empty)
-        return f"No answer had anything to check, so none is called grounded or not.{said}"
-    return f"None of {n:,} answers could be judged: {missing or _count_statuses(why)}"
+        # Without this reason the run has no verdicts because none were requested.
+        lacks_contexts = "contexts" in missing
+        return f"{missing[0].upper()}{missing[1:]}" if lacks_contexts else ""
+    n, statuses = verdicts["n"], verdicts.get("why_unscored") or {}
+    if statuses.keys() != {Status.NO_CLAIMS}:
+        return f"None of {n:,} answers could be judged: {missing or _count_statuses(statuses)}"
+    n_empty = summary["empty_responses"]
+    sentence = "No answer had anything to check, so none is called grounded or not."
+    if n_empty == n:
+        sentence += " All are empty."
+    elif n_empty:
+        sentence += f" {n_empty:,} of {n:,} are empty."
+    return sentence
 
 
 def _count_statuses(counts: Mapping[str, int]) -> str:
@@ -68,88 +80,99 @@ def _count_statuses(counts: Mapping[str, int]) -> str:
 def _shares(verdicts: Mapping[str, Any], first: str) -> str:
     share = {name: percent(verdicts[name]["share"]) for name in AnswerVerdict.NAMES}
     told = f"{share['grounded']} {first}"
-    told += "".join(f", {share[name]} {name}" for name in ("partly", "not", "declined"))
+    for name in ("partly_grounded", "not_grounded", "abstained"):
+        told += f", {share[name]} {AnswerVerdict.LABELS[name]}"
     return told + (f" ({share['unscored']} unscored)" if verdicts["unscored"]["n"] else "")
 
 
-def first_of_labels(found: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return for each label the corrected metric that is reported, with what people call it."""
-    words = {}
-    for label, word in PEOPLE_SAY.items():
-        own = [key for key, one in found.items() if one["label"] == label]
-        if own:
-            words[next(key for key in (*_FIRST_OF[label], *own) if key in own)] = word
-    return words
+def first_of_labels(corrected: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the corrected metric that is reported for each label, with its adjective.
+
+    Args:
+        corrected: The corrected metrics of a summary, by their keys.
+    """
+    adjectives = {}
+    for label, adjective in ADJECTIVES.items():
+        keys = [key for key, entry in corrected.items() if entry["label"] == label]
+        preferred = [key for key in _PREFERRED_METRICS[label] if key in keys]
+        if keys:
+            adjectives[[*preferred, *keys][0]] = adjective
+    return adjectives
 
 
 def grounded_to_people(summary: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """The metric by which, and the entry of, the rate of answers that people would call grounded;
-    None where nobody labeled any.
+    """Return metric and entry of the rate of answers that people would call grounded.
+
+    None if the run has no labels.
     """
-    found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
-    own = [key for key in first_of_labels(found) if found[key]["label"] == "faithful"]
-    return (own[0], found[own[0]]) if own else None
+    corrected: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
+    for key in first_of_labels(corrected):
+        if corrected[key]["label"] == "faithful":
+            return key, corrected[key]
+    return None
 
 
 def corrected_rates(summary: Mapping[str, Any]) -> list[str]:
-    """What people would call these answers, by their labels of some, and on what of the judge's
-    that rests: a sentence for each label. Where the opening has told the rate, only the rest.
+    """Return the rates that labels of people correct, and what they correct, for each label.
+
+    The rate that the opening reports is left out.
     """
-    found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
-    told = grounded_to_people(summary) if has_verdicts(summary) else None
-    sentences = []
-    for key in first_of_labels(found):
-        one = found[key]
-        said = [_rate_sentence(key, one, summary)] * (told is None or told[0] != key)
-        if one["method"] != "exact" and one["drawn"] != "all":
-            what = (
-                "the mean of the judge's probabilities"
-                if key in _PROBABILITIES
-                else "the judge's mean"
-            )
-            said.append(f"The labels correct {what}, {percent(one['judge_mean'])} ({key}).")
-        said += [f"Note: {note}." for note in one["notes"]]
-        sentences += [" ".join(said)] * bool(said)
-    return sentences
+    corrected: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
+    reported = grounded_to_people(summary) if has_verdicts(summary) else None
+    paragraphs = []
+    for key in first_of_labels(corrected):
+        entry = corrected[key]
+        sentences = []
+        if reported is None or reported[0] != key:
+            sentences.append(_rate_sentence(key, entry, summary))
+        if entry["method"] != "exact" and entry["drawn"] != "all":
+            mean = "the judge's mean"
+            if key in _PROBABILITY_METRICS:
+                mean = "the mean of the judge's probabilities"
+            sentences.append(f"The labels correct {mean}, {percent(entry['judge_mean'])} ({key}).")
+        sentences += [f"Note: {note}." for note in entry["notes"]]
+        if sentences:
+            paragraphs.append(" ".join(sentences))
+    return paragraphs
 
 
-def _rate_sentence(key: str, one: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
-    """`People would call 33 % [26, 42] of 707 answers grounded (100 labels).`"""
-    low, high = (f"{100 * end:.0f}" for end in one["ci"])
-    said = f"People would call {percent(one['mean'])} [{low}, {high}]"
-    labels = f"{one['labels']:,} labels"
-    if one["method"] == "exact":
+def _rate_sentence(key: str, entry: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    """Return `People would call 33 % [26, 42] of 707 answers grounded (100 labels).`"""
+    low, high = (f"{100 * end:.0f}" for end in entry["ci"])
+    rate = f"People would call {percent(entry['mean'])} [{low}, {high}]"
+    labels = f"{entry['labels']:,} labels"
+    if entry["method"] == "exact":
         labels += " alone, fewer than 10 of one kind"
-    if one["drawn"] == "all":
-        said, labels = f"People call {percent(one['mean'])}", "all labeled"
-    if one["n"] < summary["n"]:
-        lost = _count_statuses(summary["metrics"][key]["unscored"])
-        labels += f"; left out of {summary['n']:,}: {lost}"
-    return f"{said} of {several(one['n'], 'answer')} {PEOPLE_SAY[one['label']]} ({labels})."
+    if entry["drawn"] == "all":
+        rate, labels = f"People call {percent(entry['mean'])}", "all labeled"
+    if entry["n"] < summary["n"]:
+        statuses = _count_statuses(summary["metrics"][key]["unscored"])
+        labels += f"; left out of {summary['n']:,}: {statuses}"
+    return f"{rate} of {several(entry['n'], 'answer')} {ADJECTIVES[entry['label']]} ({labels})."
 
 
-# ---- how far to trust them: by labels of the run, else of sets like it, else of the judge ----
+# ---- agreement with people: by labels of the run, or of similar sets, or of the judge ----
 
 
 def trust_sentence(verdicts: Mapping[str, Any]) -> str:
-    """How often verdicts agree with people; `verdicts` are those of a summary."""
+    """Return how often the verdicts of a summary agree with people."""
     if labeled := verdicts.get("labeled"):
         return _of_labels(labeled)
     if (measured := similar_sets(verdicts)) is not None:
-        return f"{measured.sentence()} The sets one by one: docs/trust.md."
+        return f"{measured.sentence()} For each set: docs/trust.md."
     if fitted := verdicts.get("fitted"):
         return msgspec.convert(fitted, FitFigures).sentence()
     judge = str(verdicts.get("judge"))
     if threshold := _THRESHOLD.search(str(verdicts.get("signature"))):
         judge += f" with the threshold {float(threshold[1]):g}"
     return (
-        "How often these verdicts agree with people was not measured for this judge "
-        f"({judge}): `trueground validate` does it on your labels."
+        "How often these verdicts agree with people wasn't measured for this judge "
+        f"({judge}). To measure it on your labels, run `trueground validate`."
     )
 
 
 def similar_sets(verdicts: Mapping[str, Any]) -> LabeledVerdicts | None:
-    """The labeled sets from which the sentence is; None where it is from something else."""
+    """Return the labeled sets of the trust sentence; None if it has another source."""
     if verdicts.get("labeled"):
         return None
     measured = LabeledVerdicts.of(str(verdicts.get("signature")))
@@ -158,7 +181,9 @@ def similar_sets(verdicts: Mapping[str, Any]) -> LabeledVerdicts | None:
 
 def _of_labels(counts: Mapping[str, tuple[int, int]]) -> str:
     """`On your 100 labels, answers called not grounded were unsupported 30 times of 33, …`"""
-    told = [(word, *counts[name]) for name, word in _WORDS.items() if counts[name][0]]
+    told = [
+        (AnswerVerdict.LABELS[name], *counts[name]) for name in CHECKED_VERDICTS if counts[name][0]
+    ]
     n = sum(labels for labels, _ in counts.values())
     if not told:
         return f"None of the answers of your {n:,} labels has such a verdict."
@@ -174,14 +199,14 @@ def _of_labels(counts: Mapping[str, tuple[int, int]]) -> str:
 
 
 def short_checksums(text: str) -> str:
-    """The text with the beginning of each checksum only."""
-    return _CHECKSUM.sub(lambda match: f"{match[0][:_CHECKSUM_DIGITS]}…", text)
+    """Return the text with only the beginning of each checksum."""
+    return _CHECKSUM.sub(lambda match: f"{match[0][:_MAX_CHECKSUM_DIGITS]}…", text)
 
 
 def input_names(source: object) -> list[str]:
-    """File names without their folders, from a path, `{"path": …}`, or a list of either."""
+    """Return file names without folders, from a path, `{"path": …}`, or a list of either."""
     if isinstance(source, list):
-        return [name for part in source for name in input_names(part)]
+        return list(chain.from_iterable(map(input_names, source)))
     if isinstance(source, dict):
         return input_names(source.get("path"))
     if not isinstance(source, str) or not source:
@@ -192,8 +217,8 @@ def input_names(source: object) -> list[str]:
     return [PurePath(path.replace("\\", "/")).name]
 
 
-def asked(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Which model answered which task how; None for answers that came from a file."""
+def model_and_task(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return model, task and options of a run; None if the answers are from a file."""
     if manifest.get("kind") != "run":
         return None
     benchmark, params = manifest["benchmark"], manifest.get("params") or {}
@@ -211,31 +236,37 @@ def _format_options(options: Mapping[str, Any]) -> str:
     texts = []
     for name, value in options.items():
         if value is not None:
-            shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-            texts.append(f"{name} {shown}")
+            text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            texts.append(f"{name} {text}")
     return ", ".join(texts)
 
 
 def notices(manifest: Mapping[str, Any]) -> list[str]:
-    """What every page of a run must say, such as that something in it is made up."""
+    """Return what every page of a run must show, such as a warning about invented data."""
     return list((manifest.get("benchmark") or {}).get("notices") or [])
 
 
 def signatures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What exactly was computed: signatures of metrics, judges, decomposer and rater."""
+    """Return the signatures of metrics, judges, decomposer and rater, with their names."""
     pairs = [(str(name), str(text)) for name, text in (manifest.get("metrics") or {}).items()]
-    parts: list[tuple[str, Any]] = [("judge", judge) for judge in _judges(manifest)]
-    parts += [(part, manifest.get(part)) for part in ("decomposer", "rater")]
-    return pairs + [(part, str(f.get("signature") or f["name"])) for part, f in parts if f]
+    components: list[tuple[str, Any]] = [("judge", judge) for judge in _judges(manifest)]
+    components += [(role, manifest.get(role)) for role in ("decomposer", "rater")]
+    for role, entry in components:
+        if entry:
+            pairs.append((role, str(entry.get("signature") or entry["name"])))
+    return pairs
 
 
 def judges(manifest: Mapping[str, Any]) -> list[str]:
-    """The names of the judges of a run, the first of them that of the metrics without `@LABEL`."""
+    """Return the names of the judges of a run.
+
+    The first is the judge of the metrics without `@LABEL`.
+    """
     return [str(judge["name"]) for judge in _judges(manifest)]
 
 
 def first_judge(manifest: Mapping[str, Any]) -> str | None:
-    """What the first judge is called beside the others, which are numbered if they share a name."""
+    """Return the name of the first judge, with `#1` if another judge has the same name."""
     names = judges(manifest)
     if not names:
         return None
@@ -243,49 +274,56 @@ def first_judge(manifest: Mapping[str, Any]) -> str | None:
 
 
 def _judges(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Runs of one judge have it under `judge`."""
+    # Manifests of runs with one judge have the key `judge` instead of `judges`.
     return [judge for judge in manifest.get("judges") or [manifest.get("judge")] if judge]
 
 
 def refusal_rules(summary: Mapping[str, Any]) -> str:
-    """Return how far the rules find refusals, for p_ir and p_g. Empty for older runs."""
+    """Return how well the rules find refusals, for p_ir and p_g; empty for older runs."""
     rules = summary.get("abstention_rules")
     return REFUSAL_RULES.describe_agreement(rules) if rules else ""
 
 
 def page_title(manifest: Mapping[str, Any]) -> str:
-    """What was run, in words."""
-    if run := asked(manifest):
+    """Return the title of the page of a run."""
+    run = model_and_task(manifest)
+    if run:
         return f"{run['model']} on {run['task']}"
     names = input_names(manifest.get("input"))
     return "Are the answers grounded?" + (f" {', '.join(names)}" if names else "")
 
 
 def run_lead(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Rich:
-    """How many answers of what, asked how, judged by whom."""
+    """Return the number of answers, their source, their settings and their judges."""
     n = summary.get("n", 0)
     names = input_names(manifest.get("input"))
     lead: list[Any] = [f"{n:,} {'answer' if n == 1 else 'answers'}"]
     if names:
         lead += [" from ", Span.strong(", ".join(names))]
-    if run := asked(manifest):
+    run = model_and_task(manifest)
+    if run:
         lead.append(f", asked with {run['how']}" if run["how"] else "")
         lead.append(f"; prompts {run['prompts']}" if run["prompts"] else "")
-    for place, judge in enumerate(judges(manifest)):
-        lead += [" and " if place else "; claims judged by ", Span.strong(judge)]
+    for index, judge in enumerate(judges(manifest)):
+        lead += [" and " if index else "; claims judged by ", Span.strong(judge)]
     return lead
 
 
 def reading_notes(
     summary: Mapping[str, Any], manifest: Mapping[str, Any], of_items: Sequence[str]
 ) -> list[Rich]:
-    """How the numbers of a page are to be read; `of_items` are the metrics that items have."""
+    """Return notes on how to read the metrics of a page.
+
+    Args:
+        summary: The summary of the run.
+        manifest: Its manifest.
+        of_items: The metrics that single items have.
+    """
     metrics = summary.get("metrics") or {}
     levels = sorted({e["ci_level"] for e in metrics.values() if e.get("ci_level")})
     covered = ", ".join(f"{100 * level:.4g} %" for level in levels)
-    over = (
-        f"whole groups of answers ({n:,} of them)" if (n := summary.get("clusters")) else "answers"
-    )
+    n_clusters = summary.get("clusters")
+    over = f"{n_clusters:,} groups of answers" if n_clusters else "answers"
     settings = [f"Intervals{f' of {covered}' if levels else ''}: percentile bootstrap over {over}"]
     if resamples := manifest.get("resamples"):
         settings.append(f"{resamples:,} resamples")
@@ -299,7 +337,7 @@ def reading_notes(
     ]
     if whole:
         notes.append(
-            f"{', '.join(whole)}: of the whole run, over all its answers together; no answer has "
-            "such a number by itself."
+            f"{', '.join(whole)}: computed over all answers of the run together. Single answers "
+            "have no such value."
         )
     return notes

@@ -186,7 +186,7 @@ def _tabulate_series(title: Rich, x: Axis, y: Axis, series: Series) -> Table:
 
 
 class _Column:
-    """The texts of a column, its width, and on which side they are."""
+    """The texts of a column, their width and their alignment."""
 
     def __init__(self, head: Head, cells: list[str], notes: dict[int, str]) -> None:
         self.cells = cells
@@ -235,12 +235,11 @@ def format_table(table: Table, width: int = COLUMNS) -> str:
     columns = _make_columns(table)
     legend = _number_long_heads(columns, width)
     _narrow_texts(columns, width)
-    headings = {
-        number: plain([cell] if isinstance(cell, str) else cell if isinstance(cell, list) else "")
-        for number, row in enumerate(table.rows, 1)
-        if row.tone == "group"
-        for cell in row.cells[:1]
-    }
+    headings = {}
+    for number, row in enumerate(table.rows, 1):
+        if row.tone == "group" and row.cells:
+            cell = row.cells[0]
+            headings[number] = plain(cell) if isinstance(cell, str | list) else ""
     tables = [_format_columns(some, headings) for some in _split_columns(columns, width)]
     titles = [_format_title(row, table, width) for row in table.rows if row.title]
     below = ["\n".join(lines) for lines in (legend, titles) if lines]
@@ -323,7 +322,7 @@ def _split_columns(columns: list[_Column], width: int) -> list[list[_Column]]:
 
 
 def _name_rows(columns: list[_Column], width: int) -> list[_Column]:
-    """Return the first column, and the second if only both together tell rows apart."""
+    """Return the first column, and the second if the first has duplicate names."""
     names = [name for name in columns[0].cells[1:] if name]
     is_ambiguous = len(set(names)) < len(names) and len(columns) > 2 and columns[1].is_text
     return columns[:2] if is_ambiguous and _measure(columns[:2]) <= width // 2 else columns[:1]
@@ -338,10 +337,10 @@ def _format_columns(columns: Sequence[_Column], headings: dict[int, str]) -> str
             lines.append(headings[number])
             continue
         cells = [column.cells[number].split("\n") for column in columns]
-        for place in range(max(map(len, cells))):
+        for index in range(max(map(len, cells))):
             parts = []
             for column, texts in zip(columns, cells, strict=True):
-                text = texts[place] if place < len(texts) else ""
+                text = texts[index] if index < len(texts) else ""
                 side = _left if column.is_text else _right
                 parts.append(side(text, column.width))
             lines.append(_GAP.join(parts).rstrip())

@@ -1,8 +1,9 @@
-"""A page of blocks → one HTML file that opens from disk and asks nothing of the network.
+"""The HTML file of a page, which opens from disk and makes no network requests.
 
-The viewer is the same for every page: the scripts of `assets/` draw the blocks that stand in the
-file as JSON. No text of the data is read as markup: JSON is escaped here, and the viewer sets texts
-as texts. The page's policy allows its own script and style, by their hashes, and nothing else.
+The viewer is the same for every page: the scripts of `assets/` draw the blocks, which are in the
+file as JSON. No text of the data becomes markup: JSON is escaped here, and the viewer inserts texts
+as text nodes. The page's content security policy allows only its script and its style, by their
+hashes.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ _SCRIPTS = (
     "answer.js",
     "page.js",
 )
-_LEVEL = 9  # of compression, from 1 to 22
+_COMPRESSION_LEVEL = 9  # of zstd, from 1 to 22
 _STYLES = ("vendor/uplot.css", "viewer.css")
 _ESCAPES = {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"} | {
     "\u2028".encode(): b"\\u2028",
     "\u2029".encode(): b"\\u2029",
 }
-# What stands before the data, and after it. `{files}` lets data files beside the page be loaded.
+# The HTML before and after the data. `{files}` allows scripts from the folder of the page.
 _HEAD = """\
 <!doctype html>
 <html lang="en">
@@ -56,7 +57,7 @@ _TAIL = "<script>{script}</script>\n</body>\n</html>\n"
 
 
 def json_bytes(value: object) -> bytes:
-    """JSON that no text in it can end or turn into markup, in a script too."""
+    """Return a value as JSON that is safe inside a script element."""
     data = msgspec.json.encode(value)
     for raw, escaped in _ESCAPES.items():
         data = data.replace(raw, escaped)
@@ -64,7 +65,7 @@ def json_bytes(value: object) -> bytes:
 
 
 def json_block(name: str, value: object) -> bytes:
-    """The same as a data block of a page."""
+    """Return a value as a data block of a page."""
     return (
         f'<script type="application/json" id="{name}">'.encode()
         + json_bytes(value)
@@ -73,14 +74,14 @@ def json_block(name: str, value: object) -> bytes:
 
 
 def packed_block(name: str, value: object) -> bytes:
-    """The same, compressed: zstd in base64, which the viewer unpacks when it reads the block.
+    """Return a value as a data block that is compressed with zstd and encoded as base64.
 
-    The library comes with the package `zstandard`; zlib's bytes would depend on how Python was
-    built, and browsers unpack no zstd by themselves.
+    zlib isn't used because its bytes depend on the build of Python. The page has a script that
+    decompresses zstd, because browsers can't.
     """
     import zstandard
 
-    data = zstandard.ZstdCompressor(level=_LEVEL).compress(msgspec.json.encode(value))
+    data = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL).compress(msgspec.json.encode(value))
     start = f'<script type="application/zstd" id="{name}">'.encode()
     return start + base64.b64encode(data) + b"</script>\n"
 
@@ -102,7 +103,7 @@ def make_frame(title: str, mark: str, *, files: bool = False) -> tuple[bytes, by
 
     Args:
         title: The title of the page.
-        mark: What tells our pages from other people's files.
+        mark: The value of the `generator` tag, which identifies pages of trueground.
         files: The page may load scripts from its folder.
     """
     script, style = _joined(_SCRIPTS), _joined(_STYLES)
@@ -112,7 +113,7 @@ def make_frame(title: str, mark: str, *, files: bool = False) -> tuple[bytes, by
         script_hash=_hash(script),
         style_hash=_hash(style),
         style=style,
-        # Chromium and WebKit take a file's neighbors as another origin: `file:` names them.
+        # Chromium and WebKit treat files of the same folder as another origin: `file:` allows them.
         files=" 'self' file:" if files else "",
     )
     return head.encode("utf-8", "replace"), _TAIL.format(script=script).encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -11,7 +11,7 @@ import msgspec
 from trueground.errors import InputError
 from trueground.records import UNREADABLE, Problem
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 UNNUMBERED_VERSION = 1  # of files without `format_version`
 T = TypeVar("T")
 StructT = TypeVar("StructT", bound=msgspec.Struct)
@@ -23,7 +23,12 @@ class _Versioned(msgspec.Struct):
 
 
 def decode_file(
-    content: bytes, kind: type[StructT], name: str, *, needs_package: bool = False
+    content: bytes,
+    kind: type[StructT],
+    name: str,
+    *,
+    needs_package: bool = False,
+    upgrade: Callable[[dict[str, Any]], None] | None = None,
 ) -> StructT:
     """Return the content of manifest.json or summary.json.
 
@@ -32,6 +37,7 @@ def decode_file(
         kind: `Manifest` or `Summary`.
         name: What an error calls the file.
         needs_package: Whether the file has to name the version of trueground.
+        upgrade: Changes the content of an older format version to that of today.
 
     Raises:
         InputError: The content isn't such a file, or a newer version of trueground wrote it.
@@ -42,6 +48,10 @@ def decode_file(
             raise _newer(name, version)
         if needs_package and version.trueground is None:
             raise InputError(f"{name} is not of a trueground run")
+        if upgrade is not None and version.format_version < FORMAT_VERSION:
+            older = msgspec.json.decode(content)
+            upgrade(older)
+            content = msgspec.json.encode(older)
         decoded: Any = msgspec.json.decode(content, type=kind)
     except (msgspec.ValidationError, RecursionError) as error:
         reason = describe_error(error)

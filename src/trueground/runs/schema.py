@@ -73,6 +73,10 @@ class ItemScores(msgspec.Struct):
     scores: dict[str, float | None]
     verdict: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.verdict in AnswerVerdict.FORMER_NAMES:
+            self.verdict = AnswerVerdict.FORMER_NAMES[self.verdict]
+
 
 class Item(ItemScores):
     """A line of items.jsonl: one answer with its scores.
@@ -95,7 +99,7 @@ class Item(ItemScores):
             verdict: The verdict of the answer; one that abstains has no such claims.
         """
         checks: list[list[dict[str, Any]]] = []
-        for key, entry in () if verdict == "declined" else self.evidence.items():
+        for key, entry in () if verdict == "abstained" else self.evidence.items():
             if not ResultKey.parse(key).judge and isinstance(entry, dict) and "claims" in entry:
                 # Those checked against all contexts come first.
                 checks.insert(0 if "scope=" not in key else len(checks), entry["claims"])
@@ -248,7 +252,6 @@ class Verdicts(
     msgspec.Struct,
     kw_only=True,
     omit_defaults=True,
-    rename={"not_grounded": "not", "partly_grounded": "partly", "abstained": "declined"},
 ):
     """How many answers have each verdict. `verdicts[NAME]` is the share of one.
 
@@ -311,6 +314,23 @@ class Verdicts(
 
     def __len__(self) -> int:
         return len(AnswerVerdict.NAMES)
+
+
+def _rename_verdicts(summary: dict[str, Any]) -> None:
+    """Give the verdicts in a summary of format version 2 or before their names of today."""
+    verdicts = summary.get("verdicts")
+    if not isinstance(verdicts, dict):
+        return
+    counts = verdicts.pop("labelled", None)
+    if counts is not None:
+        verdicts["labeled"] = counts
+    shares = [verdicts, verdicts.get("labeled")]
+    for values in (verdicts.get("by") or {}).values():
+        shares += values.values()
+    for share in shares:
+        for former, name in AnswerVerdict.FORMER_NAMES.items():
+            if share and former in share:
+                share[name] = share.pop(former)
 
 
 class Average(msgspec.Struct, frozen=True):
@@ -520,7 +540,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
     @classmethod
     def decode(cls, content: bytes, name: str) -> Summary:
         """Return the summary in the bytes of a file; `name` is the file's. Raises InputError."""
-        return decode_file(content, cls, name)
+        return decode_file(content, cls, name, upgrade=_rename_verdicts)
 
     @property
     def raw(self) -> dict[str, Any]:

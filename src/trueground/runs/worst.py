@@ -26,7 +26,11 @@ from trueground.metrics import METRICS
 from trueground.runs.schema import Item, ItemScores, RecordTexts
 from trueground.text import REFUSAL_RULES
 
-_RANKS: dict[str | None, float] = {"not": 0.0, "partly": 1.0, "grounded": 2.0}
+_RANKS: dict[str | None, float] = {
+    "not_grounded": 0.0,
+    "partly_grounded": 1.0,
+    "grounded": 2.0,
+}
 COLUMNS = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
 RANK = "rank"  # the first column of the CSV file: 1 is the worst
 _LAST = float("inf")  # the place of what has no score
@@ -83,7 +87,11 @@ class WorstOrder:
         """Return the order by the first metric in words; `verdicts` says if items have verdicts."""
         lowest = "highest" if METRICS.higher_is_better(self.metrics[0]) is False else "lowest"
         least = f"{lowest} {self.metrics[0]}"
-        return f"not grounded first, then partly, each by {least}" if verdicts else f"{least} first"
+        return (
+            f"not grounded first, then partly grounded, each by {least}"
+            if verdicts
+            else f"{least} first"
+        )
 
 
 def worst_items(
@@ -166,13 +174,13 @@ class _WorstKey:
 
     def _verdict(self, line: ItemScores, text: RecordTexts) -> str | None:
         declines = self._reads and REFUSAL_RULES.find_phrase(text.response or "") is not None
-        return "declined" if declines else line.verdict
+        return "abstained" if declines else line.verdict
 
     def __call__(self, line: bytes, text: RecordTexts) -> Key:
         found = _decode_scores(line)
         scores = found.scores
         verdict = self._verdict(found, text)
-        key = [_RANKS.get(verdict, float(len(_RANKS)) + (verdict == "declined" and self._reads))]
+        key = [_RANKS.get(verdict, float(len(_RANKS)) + (verdict == "abstained" and self._reads))]
         for metric, sign in zip(self._metrics, self._signs, strict=True):
             value = scores.get(metric)
             key.append(_LAST if value is None else sign * value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -31,10 +32,12 @@ _REASONS = 5  # that an error names
 
 @dataclass(frozen=True)
 class Change:
-    """One item whose score differs; the texts are None where the runs kept no records.
+    """One item whose score differs.
 
-    The links lead to it from the runs' directories (`report.html#item-q1`), None where there is
-    none.
+    Attributes:
+        question: None if the runs kept no records; the responses likewise.
+        link_a: Link from the directory of run a (`report.html#item-q1`), or None.
+        link_b: Link from the directory of run b, or None.
     """
 
     id: str
@@ -77,7 +80,8 @@ class PairComparison:
 
     `clusters` is the number of groups, None where no two items are of one group. `notes` are
     sentences. `left_out_a` are metrics of a that b lacks. `verdicts` are the shares of answers that
-    are grounded, partly, not, declined, unscored; None where a run has none, or other ones.
+    are grounded, partly grounded, and so on (`AnswerVerdict.NAMES`); None if a run has none, or
+    other ones.
     `corrected` are the differences that people would see, by metric, where labels were given.
     """
 
@@ -204,7 +208,7 @@ def _compare_items(
 def _as_whole_run(
     items: Mapping[str, MetricComparison], name: str, whole: RunDifference, n: int
 ) -> MetricComparison:
-    """A number of the two runs as wholes: no test; what is told of items is that of the metric."""
+    """Return a number of the two whole runs: no test, and the items of its metric."""
     metric = items[METRICS.macro_key(name)]
     result = metric.result.of_whole_runs(n, **whole._asdict())
     metric = dataclasses.replace(metric, result=result, sizes=None)
@@ -214,18 +218,18 @@ def _as_whole_run(
 
 
 def _largest_changes(
-    aligned: Aligned, better: Sequence[bool], most: int
+    aligned: Aligned, better: Sequence[bool], limit: int
 ) -> list[tuple[tuple[Change, ...], tuple[Change, ...]]]:
-    """For each metric the items that lost most, and those that won most; ties in order."""
+    """Return, for each metric, the items that lost most and won most, ties in order."""
     a, b = aligned.a, aligned.b
     gains = Paired.differences(a.scores.values, b.scores.values) * np.where(better, 1.0, -1.0)
-    chosen = []
-    for gain in gains.T:  # NaN stands last in either order
-        lost, won = np.argsort(gain, kind="stable"), np.argsort(-gain, kind="stable")
-        chosen.append(
-            (lost[: min(most, sum_counts(gain < 0))], won[: min(most, sum_counts(gain > 0))])
-        )
-    rows = np.unique(np.concatenate([part for parts in chosen for part in parts]))
+    rows_of_metrics = []
+    for gain in gains.T:  # NaN sorts last in either order.
+        by_loss, by_gain = np.argsort(gain, kind="stable"), np.argsort(-gain, kind="stable")
+        lost = by_loss[: min(limit, sum_counts(gain < 0))]
+        won = by_gain[: min(limit, sum_counts(gain > 0))]
+        rows_of_metrics.append((lost, won))
+    rows = np.unique(np.concatenate(list(chain.from_iterable(rows_of_metrics))))
     texts_a, texts_b = read_items(a.run, a.rows[rows]), read_items(b.run, b.rows[rows])
     links_a = RunFiles(a.run.path).item_links([item.on_page for item in texts_a.values()])
     links_b = RunFiles(b.run.path).item_links([item.on_page for item in texts_b.values()])
@@ -243,13 +247,12 @@ def _largest_changes(
             links_b.get(in_b.on_page),
         )
 
-    return [
-        (tuple(change(row, i) for row in lost), tuple(change(row, i) for row in won))
-        for i, (lost, won) in enumerate(chosen)
-    ]
-
-
-# What cannot be told
+    changes = []
+    for i, (lost, won) in enumerate(rows_of_metrics):
+        changes_lost = tuple(change(row, i) for row in lost)
+        changes_won = tuple(change(row, i) for row in won)
+        changes.append((changes_lost, changes_won))
+    return changes
 
 
 def _check_scored(
@@ -260,30 +263,32 @@ def _check_scored(
     whole: Mapping[str, RunDifference],
     reasons: Mapping[str, str],
 ) -> list[str]:
-    """A note for each of the `names` without a number of both runs, and why it has none.
+    """Return a note with the reason for each of the `names` without a number of both runs.
 
-    `reasons` tells of those that are left out. UsageError where no name has a number.
+    Args:
+        reasons: Name → reason, of those that are left out.
+
+    Raises:
+        UsageError: No name has a number.
     """
     left_out = {name: reasons[name] for name in names if name in reasons}
     notes = [f"{name} is left out: {reason}" for name, reason in left_out.items()]
     both = ((a.scores.status == SCORED) & (b.scores.status == SCORED)).any(axis=0).tolist()
-    known = {name for name, one in whole.items() if one.difference is not None}
-    known |= {name for name, any_ in zip(metrics, both, strict=True) if any_ and name not in whole}
+    scored = {name for name, numbers in whole.items() if numbers.difference is not None}
+    for name, is_scored in zip(metrics, both, strict=True):
+        if is_scored and name not in whole:
+            scored.add(name)
     empty = {}
     for name in names:
-        if name not in left_out and name not in known:
-            # A number of whole runs has the items of its metric; it may lack units although they
+        if name not in left_out and name not in scored:
+            # A number of whole runs has the items of its metric. It may lack units although they
             # are scored.
             i = metrics.index(name if name in metrics else METRICS.macro_key(name))
-            counts = "; ".join(
-                f"{side.label}: "
-                + ", ".join(
-                    f"{n:,} {word}" for word, n in count_statuses(side.scores.status[:, i]).items()
-                )
-                for side in (a, b)
-            )
-            what = "not both runs have the units that it counts"
-            empty[name] = f"{what if both[i] else 'no item is scored in both'} ({counts})"
+            counts = f"{_format_statuses(a, i)}; {_format_statuses(b, i)}"
+            reason = "no item is scored in both"
+            if both[i]:
+                reason = "not both runs have the units that it counts"
+            empty[name] = f"{reason} ({counts})"
     if len(empty) + len(left_out) < len(names):
         return [*notes, *(f"{name}: {reason}" for name, reason in empty.items())]
     alike: dict[str, list[str]] = {}
@@ -298,33 +303,42 @@ def _check_scored(
     )
 
 
+def _format_statuses(side: Side, column: int) -> str:
+    statuses = count_statuses(side.scores.status[:, column])
+    return f"{side.label}: " + ", ".join(f"{n:,} {status}" for status, n in statuses.items())
+
+
 def check_detect(
-    wanted: Sequence[float], names: Sequence[str], *values: NDArray[np.float64]
+    differences: Sequence[float], names: Sequence[str], *values: NDArray[np.float64]
 ) -> None:
-    """UsageError for a wanted difference of 1 or more where every score lies in 0…1."""
-    most = max(wanted, default=0.0)
-    if most < 1:
+    """Raise UsageError for a difference of 1 or more of a metric with scores in 0…1."""
+    largest = max(differences, default=0.0)
+    if largest < 1:
         return
-    every = np.concatenate(values)
+    scores = np.concatenate(values)
     with np.errstate(invalid="ignore"):
-        outside = np.any((every < 0) | (every > 1), axis=0).tolist()
-    known = np.any(~np.isnan(every), axis=0).tolist()
-    for name, beyond, any_ in zip(names, outside, known, strict=True):
-        if any_ and not beyond:
-            are = "point is" if most == 1 else "points are"
-            points = f"; {most:.12g} {are} --detect {most / 100:.12g}" if most < 100 else ""
+        outside = np.any((scores < 0) | (scores > 1), axis=0).tolist()
+    has_scores = np.any(~np.isnan(scores), axis=0).tolist()
+    for name, is_outside, is_scored in zip(names, outside, has_scores, strict=True):
+        if is_scored and not is_outside:
+            are = "point is" if largest == 1 else "points are"
+            points = ""
+            if largest < 100:
+                points = f"; {largest:.12g} {are} --detect {largest / 100:.12g}"
             raise UsageError(
-                f"--detect {most:.12g}: a difference of {name} lies between 0 and 1{points}. For a "
-                "metric with other scores, name it alone with --metrics"
+                f"--detect {largest:.12g}: a difference of {name} lies between 0 and 1{points}. "
+                "For a metric with other scores, name it alone with --metrics"
             )
 
 
 def adjust(pairs: Sequence[PairComparison], alpha: float) -> tuple[PairComparison, ...]:
-    """The same with Holm's p values over all of them, and notes where none can reach `alpha`.
+    """Return the pairs with Holm's p values, and notes if none can reach `alpha`.
 
     p from random patterns is at least 1 / (patterns + 1); Holm's first is `tests` times that.
     """
-    p_values = [m.result.p for pair in pairs for m in pair.metrics.values()]
+    p_values: list[float | None] = []
+    for pair in pairs:
+        p_values += [metric.result.p for metric in pair.metrics.values()]
     holm_values = iter(Paired.adjust(p_values))
     tests = sum(p is not None for p in p_values)
     adjusted = []
@@ -338,9 +352,8 @@ def adjust(pairs: Sequence[PairComparison], alpha: float) -> tuple[PairCompariso
                     f"with {patterns:,} random sign patterns and {tests:,} tests the smallest Holm "
                     f"p attainable here is {min(1.0, least):.3g}; raise --resamples",
                 )
-        metrics = {
-            name: dataclasses.replace(metric, p_holm=next(holm_values))
-            for name, metric in pair.metrics.items()
-        }
+        metrics = {}
+        for name, metric in pair.metrics.items():
+            metrics[name] = dataclasses.replace(metric, p_holm=next(holm_values))
         adjusted.append(dataclasses.replace(pair, notes=notes, metrics=metrics))
     return tuple(adjusted)

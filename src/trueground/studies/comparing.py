@@ -27,21 +27,26 @@ if TYPE_CHECKING:
     from trueground.studies.compare_pair import MetricComparison, PairComparison
 
 
-_LONGEST_NAME = 24  # of a run, in letters
+_MAX_NAME_LENGTH = 24  # letters of a run's name; longer ones become A, B, C
 _LIMIT = DeclaredOption.of("limit", float, 0.0, Option(None, min=0))
 
 
 def _split(texts: Sequence[str]) -> list[str]:
     from trueground.metrics import METRICS
 
-    return [name for text in texts for name in METRICS.split(text)]
+    names: list[str] = []
+    for text in texts:
+        names += METRICS.split(text)
+    return names
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the runs, under the name by which it is called here: its folder's, or a letter.
+    """One of the compared runs.
 
-    `notices` are sentences that every page of it must show.
+    Attributes:
+        label: The run's name in this comparison: its folder's name, or a letter.
+        notices: Sentences that every page about this run must show.
     """
 
     label: str
@@ -54,11 +59,15 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """All comparisons. Holm's adjustment is over the one test of every metric of every pair.
+    """Each later run compared with the first.
 
-    Planning is for a test at `alpha` that finds a difference with probability `power`. `worse` are
-    sentences on the metrics that `fail_if_worse` limits, and `page_path` is the page that was
-    written.
+    Holm's adjustment counts one test for each metric of each pair.
+
+    Attributes:
+        alpha: Significance level that tests and planning use.
+        power: Probability with which a planned test finds the difference.
+        worse: One sentence for each metric that exceeds its limit in `fail_if_worse`.
+        page_path: The page that was written, if any.
     """
 
     runs: tuple[ComparedRun, ...]
@@ -72,7 +81,7 @@ class RunComparison:
     page_path: Path | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain dicts, lists, strings and numbers; `corrected` only where labels were given."""
+        """Return plain JSON types, with `corrected` only if there are labels."""
         raw = dataclasses.asdict(self)
         del raw["worse"], raw["page_path"]
         for pair in raw["pairs"]:
@@ -81,29 +90,38 @@ class RunComparison:
         return raw
 
     def page(self, places: Sequence[str] | None = None, *, shows_all: bool = False) -> "Page":
-        """The page. `places` are what leads to each run; `shows_all`: also of details in texts."""
+        """Return the comparison as a page.
+
+        Args:
+            places: A link to each run, if its path isn't one.
+            shows_all: Whether text output has all statistics and items, too.
+        """
         from trueground.studies.comparison_pages import comparison_page
 
         return comparison_page(self.as_dict(), places=places, shows_all=shows_all)
 
     def find_worse(self, limits: Mapping[str, float]) -> list[str]:
-        """A sentence for each metric on which a later run is surely worse by more than its limit.
+        """Return a sentence for each metric on which a later run is worse.
 
-        It is sure where the whole interval lies beyond the limit, and the metric's own test, if it
-        has one, is significant at `alpha`; not to know is worse too. UsageError: a metric that was
-        not compared.
+        A run is worse if the whole interval is beyond the limit and the metric's test, if it has
+        one, is significant at `alpha`. A metric without common scored items counts as worse.
+
+        Raises:
+            UsageError: A metric wasn't compared.
         """
-        found = []
+        sentences = []
         for pair in self.pairs:
             for name, limit in limits.items():
-                if len(near := ResultKey.find(name, tuple(pair.metrics))) != 1:
-                    what = "several metrics have that name" if near else "it was not compared"
+                matches = ResultKey.find(name, tuple(pair.metrics))
+                if len(matches) != 1:
+                    problem = "several metrics have that name" if matches else "it was not compared"
                     names = ", ".join(pair.metrics)
-                    raise UsageError(f"--fail-if-worse {name}: {what}; name one of {names}")
-                metric = pair.metrics[near[0]]
-                if why := _surely_worse(metric, limit, self.alpha):
-                    found.append(f"{pair.b} against {pair.a}, {near[0]}: {why}")
-        return found
+                    raise UsageError(f"--fail-if-worse {name}: {problem}; name one of {names}")
+                metric = pair.metrics[matches[0]]
+                reason = _surely_worse(metric, limit, self.alpha)
+                if reason:
+                    sentences.append(f"{pair.b} against {pair.a}, {matches[0]}: {reason}")
+        return sentences
 
 
 def _surely_worse(metric: "MetricComparison", limit: float, alpha: float) -> str | None:
@@ -125,7 +143,7 @@ def compare(
     metrics: Annotated[
         str | Sequence[str] | None,
         Option(
-            "Names, comma-separated. Default: all that both runs have. Repeatable.",
+            ("Metrics, comma-separated. Default: all that both runs have. Repeatable."),
             type=list[str] | None,
             parse=_split,
         ),
@@ -135,15 +153,15 @@ def compare(
     level: Level = 0.95,
     allow_mismatch: Annotated[
         bool,
-        Option("Compare the common items although items, questions, signatures or tasks differ."),
+        Option("Compare common items even if items, questions, signatures or tasks differ."),
     ] = False,
     flips: Annotated[
-        int, Option("Changed items to name, per metric, won and lost each.", min=0)
+        int, Option("Maximum number of won and lost items listed per metric.", min=0)
     ] = 20,
     power: Annotated[
         float,
         Option(
-            "Probability with which a difference shall be found, 0.5 to 1.",
+            "Statistical power, from 0.5 to 1, for sample sizes.",
             min=0.5,
             max=1,
             below=True,
@@ -152,7 +170,10 @@ def compare(
     detect: Annotated[
         Sequence[float],
         Option(
-            "How many items does this difference need? 0.02 (the default) is 2 points. Repeatable.",
+            (
+                "Show how many items you need to detect this difference (0.02 is 2 "
+                "points, the default). Repeatable."
+            ),
             type=list[float] | None,
         ),
     ] = (0.02,),
@@ -161,25 +182,43 @@ def compare(
     fail_if_worse: Annotated[
         Sequence[str],
         Option(
-            "METRIC or METRIC=X: exit 1 if a later run is surely worse by more than X "
-            "(default 0). Repeatable.",
+            (
+                "Exit 1 if a later run is significantly worse by more than X (default "
+                "0). Repeatable."
+            ),
             type=list[str] | None,
         ),
     ] = (),
-    out: Annotated[Path | None, Option("Also write a page: a folder, or FILE.html.")] = None,
+    out: Annotated[Path | None, Option("Write a report page: a folder or FILE.html.")] = None,
 ) -> RunComparison:
     """Compare run directories: every later one with the first, item by item.
 
-    `metrics` are names or one comma-separated text; without them, all that both runs have. `flips`
-    is the most changed items to name per metric and direction. For the differences `detect`, and
-    the one found, it is told how many items a test at 1 − `level` needs to find them with
-    probability `power`. `labels` are files with people's labels of the runs' answers: one for each
-    run, or each line tells of which run it is; `corrected` of a pair has the differences that
-    people would see. `worse` of the result has a sentence for each metric of `fail_if_worse`
-    (METRIC or METRIC=X) on which a later run is surely worse by more than X. With `out`, a folder
-    or FILE.html, a page is written. Raises UsageError for options, for
-    the same run twice and, unless `allow_mismatch`, where items, questions, signatures or tasks
-    differ; InputError for a run that is not finished or cannot be read; OutputError, WriteError.
+    Args:
+        paths: Two or more run directories.
+        metrics: Names, or one comma-separated text. Default: all that both runs have.
+        seed: Seed of the bootstrap and the sign-flip test.
+        resamples: Number of bootstrap resamples.
+        level: Confidence level of the intervals. Tests use 1 − `level`.
+        allow_mismatch: Compare the common items although items, questions, signatures or tasks
+            differ.
+        flips: Maximum of changed items to list per metric and direction.
+        power: Probability with which a planned test finds a difference.
+        detect: Differences for which to plan the number of items.
+        labels: Files with human labels: one for each run, or files whose lines name their run.
+            `corrected` of a pair has the differences that people would see.
+        labels_drawn: "random" if the labeled items were sampled at random.
+        fail_if_worse: METRIC or METRIC=X. `worse` of the result has a sentence for each metric
+            on which a later run is worse by more than X.
+        out: Folder or FILE.html of the page to write.
+
+    Returns:
+        The comparison of each later run with the first.
+
+    Raises:
+        UsageError: Invalid options, the same run twice, or runs that don't match.
+        InputError: A run isn't finished or can't be read.
+        OutputError: The page can't be written there.
+        WriteError: Writing the page failed.
     """
     from dataclasses import replace
     from itertools import chain
@@ -204,41 +243,39 @@ def compare(
     if len(runs) < 2:
         raise UsageError(f"{len(runs)} run was given; name two or more run directories")
     folders = [run.path.resolve() for run in runs]
-    if twice := next(
-        (r for r, at in zip(runs, folders, strict=True) if folders.count(at) > 1), None
-    ):
-        raise UsageError(f"{twice.path} is given twice; name different run directories")
-    called = _name_runs([run.path for run in runs])
+    for run, folder in zip(runs, folders, strict=True):
+        if folders.count(folder) > 1:
+            raise UsageError(f"{run.path} is given twice; name different run directories")
+    labels_of_runs = _name_runs([run.path for run in runs])
     first, others = runs[0], runs[1:]
-    wanted = _split([metrics]) if isinstance(metrics, str) else metrics
-    names = [common_metrics(first, run, wanted) for run in others]
-    needed = [
-        columns_for(chosen, [key for key in first.signatures if key in run.signatures])
-        for chosen, run in zip(names, others, strict=True)
-    ]
+    requested = _split([metrics]) if isinstance(metrics, str) else metrics
+    names = [common_metrics(first, run, requested) for run in others]
+    needed = []
+    for chosen, run in zip(names, others, strict=True):
+        common = [key for key in first.signatures if key in run.signatures]
+        needed.append(columns_for(chosen, common))
     options = replace(options, tests=sum(map(len, names)))
-    every = tuple(dict.fromkeys(chain.from_iterable(needed)))
-    of_people = None
+    all_columns = tuple(dict.fromkeys(chain.from_iterable(needed)))
+    run_labels = None
     if labels:
         from trueground.studies.compare_labels import RunLabels
 
-        of_people = RunLabels(labels, labels_drawn, runs, called)
-    first_scores = first.read_scores(every)
+        run_labels = RunLabels(labels, labels_drawn, runs, labels_of_runs)
+    first_scores = first.read_scores(all_columns)
     sizes, pairs = [len(first_scores.ids)], []
-    for label, run, chosen, columns in zip(called[1:], others, names, needed, strict=True):
+    for label, run, chosen, columns in zip(labels_of_runs[1:], others, names, needed, strict=True):
         scores = run.read_scores(columns)
-        mine = first_scores.of([every.index(metric) for metric in columns])
-        a = Side(called[0], first, np.arange(len(mine.ids)), mine)
+        scores_a = first_scores.of([all_columns.index(metric) for metric in columns])
+        a = Side(labels_of_runs[0], first, np.arange(len(scores_a.ids)), scores_a)
         b = Side(label, run, np.arange(len(scores.ids)), scores)
         aligned = align(a, b, columns)
         pair = compare_pair(aligned, columns, chosen, options)
-        pairs.append(of_people.add_to(pair, aligned, columns, level) if of_people else pair)
+        pairs.append(run_labels.add_to(pair, aligned, columns, level) if run_labels else pair)
         sizes.append(len(scores.ids))
     adjusted = adjust(pairs, options.alpha)
-    compared = (
-        ComparedRun(name, str(run.path), n, run.task, run.model, run.notices)
-        for name, run, n in zip(called, runs, sizes, strict=True)
-    )
+    compared = []
+    for name, run, n in zip(labels_of_runs, runs, sizes, strict=True):
+        compared.append(ComparedRun(name, str(run.path), n, run.task, run.model, run.notices))
     comparison = RunComparison(
         tuple(compared), adjusted, level, resamples, seed, options.alpha, power
     )
@@ -249,20 +286,23 @@ def compare(
 
 
 def _name_runs(paths: Sequence[Path]) -> list[str]:
-    """The folders' names, with as much of their paths as tells them apart; letters for long ones.
+    """Return short distinct names: ends of the paths, or letters if these are too long.
 
-    The time in front of a name that trueground gave is left out where the rest does that.
+    The time at the start of a default folder name is left out if the rest is distinct.
     """
     import re
 
     parts = [path.resolve().parts for path in paths]
-    untimed = [re.sub(r"^\d{8}T\d{6}Z-", "", own[-1]) for own in parts]
-    tails = (["/".join(own[-k:]) for own in parts] for k in range(1, max(map(len, parts)) + 1))
-    for names in (untimed, *tails):
+    untimed = [re.sub(r"^\d{8}T\d{6}Z-", "", part[-1]) for part in parts]
+    depth = 0
+    names = untimed
+    while depth <= max(map(len, parts)):
         if len(set(names)) == len(names):
-            if all(name.isprintable() and 0 < len(name) <= _LONGEST_NAME for name in names):
+            if all(name.isprintable() and 0 < len(name) <= _MAX_NAME_LENGTH for name in names):
                 return names
             break
+        depth += 1
+        names = ["/".join(part[-depth:]) for part in parts]
     return [chr(ord("A") + i) if i < 26 else f"R{i + 1}" for i in range(len(paths))]
 
 

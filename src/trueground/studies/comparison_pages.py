@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trueground.files import OutputPath
+from trueground.metrics import AnswerVerdict
 from trueground.records import shorten
 from trueground.reports import (
     Block,
@@ -49,10 +50,10 @@ from trueground.studies.comparison_words import (
 from trueground.text import percent, several
 
 COMPARISON_MARK = "trueground-comparison-1"
-_MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer
+_MAX_WORD_PAIRS = 250_000  # that a diff compares: 500 words in each answer
 _MAX_CHANGES = 3  # items that got better, and as many that got worse, without --all
 _MAX_TEXT, _BEFORE_CHANGE = 140, 40  # characters of a text; before the first difference
-_LEAST_ALIKE = 0.2  # answers with fewer words in common are other answers, not edited ones
+_MIN_COMMON_SHARE = 0.2  # Answers with fewer words in common aren't edits of each other.
 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
@@ -76,10 +77,10 @@ def comparison_page(
         places: What leads to each run, if its path doesn't.
         shows_all: Whether texts have all statistics and all items, too.
     """
-    starts = {
-        run["label"]: None if folder is None else RunFiles(Path(run["path"])).link_from(folder)
-        for run in comparison["runs"]
-    }
+    starts: dict[str, str | None] = {}
+    for run in comparison["runs"]:
+        files = RunFiles(Path(run["path"]))
+        starts[run["label"]] = None if folder is None else files.link_from(folder)
     if places is not None:
         starts = dict(zip(starts, places, strict=True))
     pairs = comparison["pairs"]
@@ -97,8 +98,8 @@ def comparison_page(
         start = starts[run["label"]]
         file = RunFiles(Path(run["path"])).page
         page = start + file.name if start and file.exists() else None
-        told = map(run.get, ("path", "task", "model", "n"))
-        rows.append(Row([[Span.link(run["label"], page)], *told]))
+        values = map(run.get, ("path", "task", "model", "n"))
+        rows.append(Row([[Span.link(run["label"], page)], *values]))
     columns = [Head("run"), Head("directory", "code"), Head("task"), Head("model")]
     table = Table([*columns, Head("items", "number")], rows)
     reading = Fold("How to read this", [Bullets(list(_how_to_read(comparison)))])
@@ -138,7 +139,10 @@ def _pair(
     shows_all: bool,
 ) -> list[Block]:
     groups = group_findings(find_differences(pair, comparison["alpha"]))
-    names = changed_most(pair, (one.metric for _, own in groups for one in own))
+    in_order: list[str] = []
+    for _, findings in groups:
+        in_order += [finding.metric for finding in findings]
+    names = changed_most(pair, in_order)
     changed = [(name, _changes(pair, name, starts)) for name in names]
     blocks: list[Block] = []
     tables = [("Means and differences", tabulate_differences(pair, comparison["level"]))]
@@ -148,8 +152,8 @@ def _pair(
         tables.insert(0, ("Shares of the verdicts", tabulate_shares(pair, comparison["level"])))
     blocks.append(Only("text", [Text(_lead(pair))]))
     blocks += [Text(sentence, "lead") for sentence in corrected_differences(pair)]
-    for question, own in groups:
-        sentences = Bullets([one.words for one in own])
+    for question, findings in groups:
+        sentences = Bullets([finding.words for finding in findings])
         title: Rich = question if question == OTHERS else [Span.strong(question)]
         fold = Fold(title, [sentences])
         heading: list[Block] = [Text(title)] if question else []
@@ -175,7 +179,8 @@ def _list_shares(pair: Mapping[str, Any]) -> str:
     for name, verdict in pair["verdicts"].items():
         is_empty = name == "unscored" and not verdict["mean_a"] and not verdict["mean_b"]
         if name != "grounded" and not is_empty:
-            shares.append(f"{name} {percent(verdict['mean_a'])} → {percent(verdict['mean_b'])}")
+            label = AnswerVerdict.LABELS[name]
+            shares.append(f"{label} {percent(verdict['mean_a'])} → {percent(verdict['mean_b'])}")
     return ", ".join(shares)
 
 
@@ -188,10 +193,10 @@ def _list_changes(
 ) -> Iterator[Block]:
     """Yield the items that changed most on the first metric; all of every binary one if asked."""
     paths = {run["label"]: run["path"] for run in comparison["runs"]}
-    for place, name in enumerate(names):
+    for i, name in enumerate(names):
         metric = pair["metrics"][name]
         is_binary = metric["result"]["mcnemar"] is not None
-        if place and not (shows_all and is_binary):
+        if i and not (shows_all and is_binary):
             continue
         for word, total, changes in (
             ("worse", metric["lost"], metric["changes_lost"]),
@@ -201,11 +206,9 @@ def _list_changes(
             if listed:
                 some = f"; the {len(listed):,} that changed most" if len(listed) < total else ""
                 title = f"{name}: {total:,} {word} in {pair['b']}{some}"
-                lines = [
-                    line
-                    for change in listed
-                    for line in _format_change(change, pair, paths if shows_all else {})
-                ]
+                lines: list[str] = []
+                for change in listed:
+                    lines += _format_change(change, pair, paths if shows_all else {})
                 yield Part(title, [Text("\n".join(lines))])
 
 
@@ -234,7 +237,7 @@ def _format_change(
 
 
 def _changes(pair: Mapping[str, Any], name: str, starts: Mapping[str, str | None]) -> list[Block]:
-    """The items that changed most on a metric, their answers side by side."""
+    """Return the items that changed most on a metric, with both answers."""
     metric, a, b = pair["metrics"][name], pair["a"], pair["b"]
     entries = []
     for word in ("lost", "won"):
@@ -246,18 +249,19 @@ def _changes(pair: Mapping[str, Any], name: str, starts: Mapping[str, str | None
             title = change["id"] if change["question"] is None else change["question"]
             note = None if change["question"] is None else change["id"]
             entries.append(Entry(title, answers, note, values, tags, open=True))
-    counts = [
-        f"{metric[seen]:,} {word} in {b}" + (f", {shown:,} listed" if shown < metric[seen] else "")
-        for word, seen in (("worse", "lost"), ("better", "won"))
-        if (shown := len(metric[f"changes_{seen}"])) or metric[seen]
-    ]
+    counts = []
+    for word, key in (("worse", "lost"), ("better", "won")):
+        total, n_listed = metric[key], len(metric[f"changes_{key}"])
+        if total or n_listed:
+            listed = f", {n_listed:,} listed" if n_listed < total else ""
+            counts.append(f"{total:,} {word} in {b}{listed}")
     return [Text("; ".join(counts) + ".", "quiet"), Entries(entries)]
 
 
 def _answers(
     change: Mapping[str, Any], labels: tuple[str, str], starts: Mapping[str, str | None]
 ) -> Block:
-    """Each answer under a link to it in its run; one answer once."""
+    """Return each answer under a link to it in its run, or the answer once if both are equal."""
     old, new = change["response_a"], change["response_b"]
     heads = []
     for label, to in zip(labels, (change["link_a"], change["link_b"]), strict=True):
@@ -274,42 +278,49 @@ def _answers(
 
 @lru_cache(1_000)
 def mark_changes(old: str, new: str) -> tuple[Rich, Rich]:
-    """Both texts, words that only one has in the styles `removed` and `added`.
+    """Return both texts with words that only one has in the styles `removed` and `added`.
 
-    Where nearly all words differ none is marked. In the middle of long texts, between what is the
-    same at both ends, no word counts as the same, so that no text takes long.
+    If nearly all words differ, none is marked. Between equal starts and ends of long texts, all
+    words count as changed, because a diff of them would take too long.
     """
     texts = [re.findall(r"\S+\s*|\s+", text) for text in (old, new)]
-    a, b = ([word.strip() for word in words] for words in texts)
+    a, b = (list(map(str.strip, tokens)) for tokens in texts)
     start = _count_same(a, b)
     end = _count_same(a[start:][::-1], b[start:][::-1])
     inner_a, inner_b = a[start : len(a) - end], b[start : len(b) - end]
-    kept_a, kept_b = ([k < start or k >= len(w) - end for k in range(len(w))] for w in (a, b))
-    if len(inner_a) * len(inner_b) <= _MOST_PAIRS:
+    kept_a = [k < start or k >= len(a) - end for k in range(len(a))]
+    kept_b = [k < start or k >= len(b) - end for k in range(len(b))]
+    if len(inner_a) * len(inner_b) <= _MAX_WORD_PAIRS:
         for i, j, size in SequenceMatcher(None, inner_a, inner_b).get_matching_blocks():
             kept_a[start + i : start + i + size] = [True] * size
             kept_b[start + j : start + j + size] = [True] * size
-    if sum(kept_a) < _LEAST_ALIKE * max(len(a), len(b)):
+    if sum(kept_a) < _MIN_COMMON_SHARE * max(len(a), len(b)):
         return old, new
     return _styled(texts[0], kept_a, "removed"), _styled(texts[1], kept_b, "added")
 
 
 def _count_same(a: Sequence[str], b: Sequence[str]) -> int:
-    """Words that are the same from the start on."""
+    """Return how many words are the same from the start on."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
 def _styled(
-    words: Sequence[str], kept: Sequence[bool], style: Literal["added", "removed"]
+    tokens: Sequence[str], kept: Sequence[bool], style: Literal["added", "removed"]
 ) -> list[str | Span]:
-    runs = groupby(zip(words, kept, strict=True), key=lambda one: one[1])
-    joined = (("".join(word for word, _ in run), same) for same, run in runs)
-    return [text if same else Span(text, style) for text, same in joined]
+    runs = groupby(zip(tokens, kept, strict=True), key=lambda pair: pair[1])
+    spans: list[str | Span] = []
+    for same, run in runs:
+        text = "".join(word for word, _ in run)
+        spans.append(text if same else Span(text, style))
+    return spans
 
 
 def _how_to_read(comparison: Mapping[str, Any]) -> Iterator[Rich]:
-    results = [m["result"] for pair in comparison["pairs"] for m in pair["metrics"].values()]
-    patterns = max((r["patterns"] or 0 for r in results if r["test"] == "sign-flip"), default=0)
+    patterns = 0
+    for pair in comparison["pairs"]:
+        for metric in pair["metrics"].values():
+            if metric["result"]["test"] == "sign-flip":
+                patterns = max(patterns, metric["result"]["patterns"] or 0)
     yield (
         "A run is better if the interval of the difference excludes 0 and Holm's p is at most "
         f"{comparison['alpha']:.3g}. It may be better if only the interval excludes 0."

@@ -37,10 +37,10 @@ _HEADLINE = "support"  # what a run opens with
 
 
 class Finding(NamedTuple):
-    """What can be said of one metric, in a sentence.
+    """One sentence about the difference in one metric.
 
-    A difference is `shown` where the interval is without 0 and the adjusted p is small, `unsure`
-    where only the interval says so.
+    A difference is `shown` if the interval excludes 0 and the adjusted p is at most alpha. It is
+    `unsure` if only the interval excludes 0.
     """
 
     metric: str
@@ -49,154 +49,182 @@ class Finding(NamedTuple):
 
 
 def find_differences(pair: Mapping[str, Any], alpha: float) -> list[Finding]:
-    """A finding for each metric, those that show a difference first, among them the headline's."""
-    found = [
-        _find_difference(name, metric, pair, alpha) for name, metric in pair["metrics"].items()
-    ]
+    """Return a finding for each metric, those that show a difference first."""
     kinds = ("shown", "unsure", "none")
-    return sorted(found, key=lambda one: (kinds.index(one.kind), one.metric != _HEADLINE))
+
+    def rank(finding: Finding) -> tuple[int, bool]:
+        return kinds.index(finding.kind), finding.metric != _HEADLINE
+
+    metrics = pair["metrics"].items()
+    findings = [_find_difference(name, metric, pair, alpha) for name, metric in metrics]
+    return sorted(findings, key=rank)
 
 
 def _find_difference(
     name: str, metric: Mapping[str, Any], pair: Mapping[str, Any], alpha: float
 ) -> Finding:
-    result, on = metric["result"], f" on {name}"
-    d, p = result["difference"], metric["p_holm"]
-    if d is None:
-        why = "nothing is counted in both" if result["n"] else "no item is scored in both"
-        return Finding(name, "none", [f"nothing can be said{on}: {why}"])
-    if not d and not metric["won"] and not metric["lost"]:
-        return Finding(name, "none", [f"no difference{on}: the same for every item"])
-    low, high = result["ci"] or (d, d)
+    result, of_metric = metric["result"], f" on {name}"
+    difference, p = result["difference"], metric["p_holm"]
+    if difference is None:
+        reason = "nothing is counted in both" if result["n"] else "no item is scored in both"
+        return Finding(name, "none", [f"nothing can be said{of_metric}: {reason}"])
+    if not difference and not metric["won"] and not metric["lost"]:
+        return Finding(name, "none", [f"no difference{of_metric}: the same for every item"])
+    low, high = result["ci"] or (difference, difference)
     apart = low > 0 or high < 0
     if not apart or (not result["ci"] and (p is None or p > alpha)):
-        # how many items would show the difference found, to two digits
+        # The note names, to two digits, how many items would show the observed difference.
         planning = (metric["sizes"] or {}).get("planning") or {"n": 0, "needed": ()}
-        needed = [one["items"] or 0 for one in planning["needed"] if one["observed"]]
+        needed = [size["items"] or 0 for size in planning["needed"] if size["observed"]]
         more = [float(f"{n:.2g}") for n in needed if n > planning["n"]]
         take = f" (it would take about {int(more[0]):,} items)" if more else ""
-        return Finding(name, "none", [f"no difference can be shown{on}{take}"])
-    better = Span.strong(pair["b" if (d > 0) == metric["higher_is_better"] else "a"])
-    interval = f" [{_three(low)}, {_three(high)}]" if result["ci"] else " for every item"
-    told = f"{on}: {'+' if d > 0 else ''}{_three(d)}{interval}"
-    told += "" if metric["higher_is_better"] else ", lower is better"
+        return Finding(name, "none", [f"no difference can be shown{of_metric}{take}"])
+    better = Span.strong(pair["b" if (difference > 0) == metric["higher_is_better"] else "a"])
+    interval = (
+        f" [{_format_difference(low)}, {_format_difference(high)}]"
+        if result["ci"]
+        else " for every item"
+    )
+    details = (
+        f"{of_metric}: {'+' if difference > 0 else ''}{_format_difference(difference)}{interval}"
+    )
+    details += "" if metric["higher_is_better"] else ", lower is better"
     if p is None or p <= alpha:
-        return Finding(name, "shown", [better, " is better", told])
+        return Finding(name, "shown", [better, " is better", details])
     return Finding(
-        name, "unsure", [better, " may be better", told, f"; or it is chance (Holm's p {p:.2g})"]
+        name, "unsure", [better, " may be better", details, f"; or it is chance (Holm's p {p:.2g})"]
     )
 
 
-def group_findings(found: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
-    """The findings by the question that their metrics answer, in the order of a run's result.
+def group_findings(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
+    """Group findings by the question that their metrics answer, in the order of a run's result.
 
-    One group without a name where no metric answers one of the questions.
+    If no metric answers one of the questions, there is one group without a name.
     """
-    questions = group_by_question(one.metric for one in found)
-    groups = [(name, [f for f in found if f.metric in keys]) for name, keys in questions.items()]
-    groups = [(name, own) for name, own in groups if own]
-    named = {f.metric for _, own in groups for f in own}
-    others = [f for f in found if f.metric not in named]
-    return [*groups, (OTHERS if groups else "", others)] if others else groups
+    questions = group_by_question(finding.metric for finding in findings)
+    groups: list[tuple[str, list[Finding]]] = []
+    grouped: set[str] = set()
+    for name, keys in questions.items():
+        members = [finding for finding in findings if finding.metric in keys]
+        if members:
+            groups.append((name, members))
+            grouped.update(finding.metric for finding in members)
+    others = [finding for finding in findings if finding.metric not in grouped]
+    if others:
+        groups.append((OTHERS if groups else "", others))
+    return groups
 
 
 def compare_shares(pair: Mapping[str, Any]) -> list[str | Span] | None:
-    """How many answers are grounded in each run, in a sentence; None where that is not known."""
+    """Return a sentence with the share of grounded answers in each run, or None if unknown."""
     if not pair["verdicts"]:
         return None
-    one, a, b = pair["verdicts"]["grounded"], pair["a"], pair["b"]
-    in_a, in_b = percent(one["mean_a"]), percent(one["mean_b"])
-    if not one["higher"] and not one["lower"]:
+    share, a, b = pair["verdicts"]["grounded"], pair["a"], pair["b"]
+    in_a, in_b = percent(share["mean_a"]), percent(share["mean_b"])
+    if not share["higher"] and not share["lower"]:
         return [f"The same answers are grounded in both: {in_a}"]
-    ends = "" if one["ci"] is None else f" [{', '.join(f'{100 * x:+.1f}' for x in one['ci'])}]"
-    told = f"{100 * one['difference']:+.1f} points{ends}"
-    if one["ci"] is None or one["ci"][0] <= 0 <= one["ci"][1]:
-        said = "No difference can be shown in how many answers are grounded: "
-        return [f"{said}{in_a} in {a}, {in_b} in {b}, {told}"]
-    more, less = (a, b) if one["difference"] < 0 else (b, a)
+    ends = "" if share["ci"] is None else f" [{', '.join(f'{100 * x:+.1f}' for x in share['ci'])}]"
+    change = f"{100 * share['difference']:+.1f} points{ends}"
+    if share["ci"] is None or share["ci"][0] <= 0 <= share["ci"][1]:
+        message = "No difference can be shown in how many answers are grounded: "
+        return [f"{message}{in_a} in {a}, {in_b} in {b}, {change}"]
+    more, less = (a, b) if share["difference"] < 0 else (b, a)
     first, other = (in_a, in_b) if more == a else (in_b, in_a)
     return [
         Span.strong(more),
-        f" has more grounded answers: {first} against {other} in {less}; {told}",
+        f" has more grounded answers: {first} against {other} in {less}; {change}",
     ]
 
 
 def corrected_differences(pair: Mapping[str, Any]) -> list[str]:
-    """What people would see between the runs, by their labels of some answers, label by label."""
-    found: Mapping[str, Mapping[str, Any]] = pair.get("corrected") or {}
+    """Return a sentence for each label: the difference that people would see."""
+    corrected: Mapping[str, Mapping[str, Any]] = pair.get("corrected") or {}
     sentences = []
-    for key, word in first_of_labels(found).items():
-        one = found[key]
-        low, high = (f"{100 * end:+.1f}" for end in one["ci"])
+    for key, word in first_of_labels(corrected).items():
+        estimate = corrected[key]
+        low, high = (f"{100 * end:+.1f}" for end in estimate["ci"])
+        notes_of_label = "".join(f"; {note}" for note in estimate["notes"])
         sentences.append(
-            f"People would call {100 * one['difference']:+.1f} points [{low}, {high}] more of "
+            f"People would call {100 * estimate['difference']:+.1f} points [{low}, {high}] more of "
             f"{pair['b']}'s answers {word} than of {pair['a']}'s "
-            f"({one['labels']:,} items with labels of both; the judge alone, by {key}, says "
-            f"{100 * one['judge_difference']:+.1f})" + "".join(f"; {note}" for note in one["notes"])
+            f"({estimate['labels']:,} items with labels of both; the judge alone, by {key}, says "
+            f"{100 * estimate['judge_difference']:+.1f}){notes_of_label}"
         )
     return sentences
 
 
 def tabulate_shares(pair: Mapping[str, Any], level: float) -> Table:
-    """The share of each verdict in both runs, and the difference in points of 100."""
-    found = {name: one for name, one in (pair["verdicts"] or {}).items() if one["n"]}
-    if not found.get("unscored", {}).get("mean_a") and not found["unscored"]["mean_b"]:
-        del found["unscored"]
-    ends = [abs(end) for one in found.values() for end in (one["difference"], *(one["ci"] or ()))]
-    most = max([0.01, *ends])
+    """Return the share of each verdict in both runs, and the difference in points of 100."""
+    verdicts = {name: verdict for name, verdict in (pair["verdicts"] or {}).items() if verdict["n"]}
+    if not verdicts.get("unscored", {}).get("mean_a") and not verdicts["unscored"]["mean_b"]:
+        del verdicts["unscored"]
+    most = _largest_end(verdicts.values(), 0.01)
     label = f"difference in points, {100 * level:.4g} % interval"
     scale = Head(label, "estimate", digits=1, percent=True, signed=True, low=-most, high=most)
     shares = (Head(pair[side], "number", digits=1, percent=True) for side in "ab")
-    rows = [
-        Row([name, Estimate(one["difference"], *(one["ci"] or ())), one["mean_a"], one["mean_b"]])
-        for name, one in found.items()
-    ]
+    rows = []
+    for name, verdict in verdicts.items():
+        difference = Estimate(verdict["difference"], *(verdict["ci"] or ()))
+        rows.append(Row([name, difference, verdict["mean_a"], verdict["mean_b"]]))
     return Table([Head("answers"), scale, *shares], rows)
 
 
-def _three(value: float) -> str:
-    """Three decimals, or two digits of what is smaller."""
+def _largest_end(results: Iterable[Mapping[str, Any]], least: float) -> float:
+    """Return the largest distance from 0 of differences and ends of intervals, from `least` up."""
+    most = least
+    for result in results:
+        for end in (result["difference"], *(result["ci"] or ())):
+            most = max(most, abs(end or 0.0))
+    return most
+
+
+def _format_difference(value: float) -> str:
+    """Format with three decimals, or two digits if it is smaller."""
     rounded = round(value, 3)
     return f"{rounded:.3f}" if rounded or not value else f"{value:.2g}"
 
 
 def count_items(pair: Mapping[str, Any]) -> str:
-    """Over how many items."""
+    """Return how many items and groups both runs have."""
     clusters = pair["clusters"]
     tail = f" ({clusters:,} groups, taken as clusters)" if clusters else ""
     return f"{several(pair['items'], 'item')} in both{tail}"
 
 
-def _test_words(metric: Mapping[str, Any]) -> str:
-    """The test behind p; behind it what else was tested, each with its own p, unadjusted.
+def _describe_tests(metric: Mapping[str, Any]) -> str:
+    """Return the test that gave p, and the other tests with their unadjusted p values.
 
-    That is McNemar's test where values are 0 or 1 and there are groups, else Wilcoxon's.
+    That is McNemar's test if values are 0 or 1 and there are groups, else Wilcoxon's.
     """
     result = metric["result"]
-    whole = ["whole runs, no test"] * bool(result["n"])
-    words = [_TESTS[result["test"]]] if result["test"] else whole
+    parts = []
+    if result["test"]:
+        parts.append(_TESTS[result["test"]])
+    elif result["n"]:
+        parts.append("whole runs, no test")
     if tested := result["mcnemar"]:
         counts = f"b {tested['b']:,}, c {tested['c']:,}"
         if result["test"] == "mcnemar":
-            words[0] += f" ({counts})"
+            parts[0] += f" ({counts})"
         else:
-            words.append(f"McNemar without groups {counts}, p {p_value(tested['p'])}")
-    if metric["sizes"] and (wilcoxon := metric["sizes"]["wilcoxon"]):
-        words.append(f"Wilcoxon p {p_value(wilcoxon['p'])} ({wilcoxon['method']})")
-    return "; ".join(words)
+            parts.append(f"McNemar without groups {counts}, p {p_value(tested['p'])}")
+    wilcoxon = metric["sizes"]["wilcoxon"] if metric["sizes"] else None
+    if wilcoxon:
+        parts.append(f"Wilcoxon p {p_value(wilcoxon['p'])} ({wilcoxon['method']})")
+    return "; ".join(parts)
 
 
 def notices(comparison: Mapping[str, Any]) -> list[str]:
-    """What every page of these runs must say, with the runs that it is about."""
-    found: dict[str, list[str]] = {}
+    """Return the notices of all runs, each with the runs that it is about."""
+    labels_of: dict[str, list[str]] = {}
     for run in comparison["runs"]:
         for notice in run["notices"]:
-            found.setdefault(notice, []).append(run["label"])
-    return [f"{', '.join(labels)}: {notice}" for notice, labels in found.items()]
+            labels_of.setdefault(notice, []).append(run["label"])
+    return [f"{', '.join(labels)}: {notice}" for notice, labels in labels_of.items()]
 
 
 def notes(pair: Mapping[str, Any]) -> Iterator[str]:
-    """Mismatches that were allowed, metrics that only one run has."""
+    """Yield allowed mismatches, and metrics that only one run has."""
     yield from pair["notes"]
     for label, names in ((pair["a"], pair["left_out_a"]), (pair["b"], pair["left_out_b"])):
         if names:
@@ -204,30 +232,30 @@ def notes(pair: Mapping[str, Any]) -> Iterator[str]:
 
 
 def scored_once(pair: Mapping[str, Any]) -> list[str]:
-    """Items that only one run has scored, by their status in the other; metrics alike together."""
-    found: dict[str, list[str]] = {}
+    """Return how many items only one run has scored, by their status in the other run."""
+    metrics_of: dict[str, list[str]] = {}
     for name, metric in pair["metrics"].items():
-        for here, there, counts in (
+        for label, other, counts in (
             (pair["a"], pair["b"], metric["only_a"]),
             (pair["b"], pair["a"], metric["only_b"]),
         ):
             if counts:
-                why = ", ".join(f"{count:,} {status}" for status, count in counts.items())
-                told = f"{sum(counts.values()):,} scored only in {here} (in {there}: {why})"
-                found.setdefault(told, []).append(name)
-    return [f"{', '.join(names)}: {told}" for told, names in found.items()]
+                statuses = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+                message = (
+                    f"{sum(counts.values()):,} scored only in {label} (in {other}: {statuses})"
+                )
+                metrics_of.setdefault(message, []).append(name)
+    return [f"{', '.join(names)}: {message}" for message, names in metrics_of.items()]
 
 
 def _of_metric(name: str, metric: Mapping[str, Any]) -> str:
-    """The metric; differences are not turned round where less is better, so that is said."""
+    """Return the metric's name, marked if lower is better (differences keep their sign)."""
     return name if metric["higher_is_better"] else f"{name} (lower is better)"
 
 
 def tabulate_differences(pair: Mapping[str, Any], level: float) -> Table:
-    """Means and differences, these on one scale with 0 in its middle."""
-    results = [metric["result"] for metric in pair["metrics"].values()]
-    ends = [abs(end) for r in results for end in (r["difference"], *(r["ci"] or ())) if end]
-    most = max(ends, default=1.0)
+    """Return means and differences, the differences on one scale with 0 in its middle."""
+    most = _largest_end((metric["result"] for metric in pair["metrics"].values()), 0.0) or 1.0
     rows = []
     for name, metric in pair["metrics"].items():
         r = metric["result"]
@@ -242,28 +270,27 @@ def tabulate_differences(pair: Mapping[str, Any], level: float) -> Table:
 def tabulate_statistics(
     pair: Mapping[str, Any], comparison: Mapping[str, Any]
 ) -> Iterator[tuple[str, Table]]:
-    """Tests, sizes of effects, and what so many items can show, each with its title."""
-    tests = [
-        Row(
-            [
-                _of_metric(name, m),
-                *(p_value(p) for p in (m["result"]["p"], m["p_holm"])),
-                *(m["won"], m["lost"], m["result"]["tied"], _test_words(m)),
-            ]
-        )
-        for name, m in pair["metrics"].items()
-    ]
+    """Yield tests, effect sizes, and the differences that can be detected, with their titles."""
+    tests = []
+    for name, metric in pair["metrics"].items():
+        p, holm = p_value(metric["result"]["p"]), p_value(metric["p_holm"])
+        counts = (metric["won"], metric["lost"], metric["result"]["tied"])
+        tests.append(Row([_of_metric(name, metric), p, holm, *counts, _describe_tests(metric)]))
     heads = ("p", "Holm p", "better", "worse", "same")
     columns = [_METRIC, *(Head(name, "number") for name in heads), Head("test")]
     yield "Tests", Table(columns, tests)
     sized = {name: m for name, m in pair["metrics"].items() if m["sizes"]}
-    found = {name: m["sizes"]["effects"] for name, m in sized.items()}
-    if names := [name for name in EFFECTS if any(one[name] for one in found.values())]:
+    effects = {name: m["sizes"]["effects"] for name, m in sized.items()}
+    present: set[str] = set()
+    for by_name in effects.values():
+        present.update(name for name, effect in by_name.items() if effect)
+    names = [name for name in EFFECTS if name in present]
+    if names:
         columns = [_METRIC, *(Head(EFFECTS[name].format(**pair)) for name in names)]
-        rows = [
-            Row([_of_metric(metric, sized[metric]), *(_size(name, one[name]) for name in names)])
-            for metric, one in found.items()
-        ]
+        rows = []
+        for key, by_name in effects.items():
+            cells = [_format_effect_size(name, by_name[name]) for name in names]
+            rows.append(Row([_of_metric(key, sized[key]), *cells]))
         yield "Sizes of the effects", Table(columns, rows)
     if sized:
         test = (
@@ -272,14 +299,19 @@ def tabulate_statistics(
         yield f"What these items can show ({test})", _tabulate_planning(sized)
 
 
-def _size(name: str, effect: Mapping[str, Any] | None) -> list[str | Span]:
-    """`+0.41 (+0.12 … +0.70)`, or why there is none; a dash where it is not defined."""
+def _format_effect_size(name: str, effect: Mapping[str, Any] | None) -> list[str | Span]:
+    """Return `+0.41 (+0.12 … +0.70)`, or a dash and the reason if it isn't defined."""
     if effect is None:
         return [NO_VALUE]
-    defined = effect["value"] is not None or effect["ci"] is not None
-    ends = " … ".join(_effect(name, end) for end in effect["ci"] or ())
-    told = _effect(name, effect["value"]) + (f" ({ends})" if ends else "") if defined else NO_VALUE
-    return [told, *([Span.quiet(f" {effect['why']}")] if effect["why"] else [])]
+    text = NO_VALUE
+    if effect["value"] is not None or effect["ci"] is not None:
+        text = _effect(name, effect["value"])
+        if effect["ci"]:
+            text += f" ({' … '.join(_effect(name, end) for end in effect['ci'])})"
+    spans: list[str | Span] = [text]
+    if effect["why"]:
+        spans.append(Span.quiet(f" {effect['why']}"))
+    return spans
 
 
 def _effect(name: str, value: float | None) -> str:
@@ -291,22 +323,28 @@ def _effect(name: str, value: float | None) -> str:
 
 
 def _tabulate_planning(sized: Mapping[str, Mapping[str, Any]]) -> Table:
-    """The smallest difference that would be seen, and how many items others would take."""
+    """Return the smallest detectable difference, and how many items smaller ones need."""
     first = next(iter(sized.values()))["sizes"]["planning"]
-    wanted = [f"items for {n['difference']:g}" for n in first["needed"] if not n["observed"]]
+    headings = [f"items for {n['difference']:g}" for n in first["needed"] if not n["observed"]]
     rows = []
     for name, metric in sized.items():
         plan, result = metric["sizes"]["planning"], metric["result"]
         needed = []
-        for one in plan["needed"]:
-            groups = f" ({one['groups']:,} groups)" if one["groups"] is not None else ""
-            needed.append(NO_VALUE if one["items"] is None else f"{one['items']:,}{groups}")
-        needed += [NO_VALUE] * (len(wanted) + 1 - len(needed))  # no difference was found
-        is_known = any(one["items"] for one in plan["needed"])
+        for needed_items in plan["needed"]:
+            groups = (
+                f" ({needed_items['groups']:,} groups)"
+                if needed_items["groups"] is not None
+                else ""
+            )
+            needed.append(
+                NO_VALUE if needed_items["items"] is None else f"{needed_items['items']:,}{groups}"
+            )
+        needed += [NO_VALUE] * (len(headings) + 1 - len(needed))  # no difference was found
+        is_known = any(needed_items["items"] for needed_items in plan["needed"])
         smallest, basis = NO_VALUE, f"not known: {plan['why']}"
         if is_known:
             value = plan["detectable"]
-            # scores of 0 to 1 cannot differ by more than 1
+            # Scores of 0 to 1 can't differ by more than 1.
             shares = all(0 <= mean <= 1 for mean in (result["mean_a"], result["mean_b"]))
             few = value is None or (shares and value > 1)
             smallest = "too few items" if few else f"{value:.3g}"
@@ -315,21 +353,21 @@ def _tabulate_planning(sized: Mapping[str, Mapping[str, Any]]) -> Table:
         if not plan["n"]:
             basis = "not known: no item is scored in both"
         rows.append(Row([name, plan["n"], smallest, *needed, basis]))
-    names = ("items", "smallest difference seen", *wanted, "items for the one found")
+    names = ("items", "smallest difference seen", *headings, "items for the one found")
     columns = [_METRIC, *(Head(name, "number") for name in names), Head("computed from")]
     return Table(columns, rows)
 
 
 def _basis(plan: Mapping[str, Any]) -> str:
-    words = [f"deviation of the differences {plan['sd']:.3g}"] if plan["sd"] is not None else []
+    parts = [f"deviation of the differences {plan['sd']:.3g}"] if plan["sd"] is not None else []
     if plan["discordant"] is not None:
-        words = [f"{100 * plan['discordant']:.3g} % of the items differ"]
+        parts = [f"{100 * plan['discordant']:.3g} % of the items differ"]
     if plan["design_effect"] not in (None, 1.0):
-        words.append(f"design effect of the groups {plan['design_effect']:.3g}")
-    return ", ".join(words)
+        parts.append(f"design effect of the groups {plan['design_effect']:.3g}")
+    return ", ".join(parts)
 
 
 def changed_most(pair: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    """Those of the metrics by which any item changed."""
+    """Return the metrics by which any item changed."""
     metrics = pair["metrics"]
     return [n for n in names if metrics[n]["changes_lost"] or metrics[n]["changes_won"]]

@@ -1,8 +1,8 @@
-"""Finished run directories: manifest, records, and what they tell of their items, in columns.
+"""Finished run directories: manifest, records, and the scores of their items in columns.
 
-A run may have several answers to each question. It is then read as a run of questions: the value of
-a question is the mean over its scored answers, its status that of the first answer where none is
-scored, its hits and units those of all its answers together.
+A run may have several answers to each question. It is then read as a run of questions. The value
+of a question is the mean over its scored answers. Its status is that of the first answer if no
+answer is scored. Its hits and units are the sums over its answers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from trueground.stats import PerQuestion
 from trueground.text import hash_text
 from trueground.types import Answered, Record, Status
 
-# What an answer is made of differs between runs; all other fields say what it is measured against.
+# These fields differ between runs. All other fields are what an answer is measured against.
 _OF_ANSWERS = {"id", "question", "response", "response_facts", "model", "group", "human", "meta"}
 FIELDS = tuple(name for name in Record.__struct_fields__ if name not in _OF_ANSWERS)
 _BLOCK = 4_096
@@ -59,18 +59,18 @@ class Questions:
 
     @property
     def answer_counts(self) -> tuple[int, int]:
-        """The least and the largest number of answers to a question."""
+        """The smallest and the largest number of answers to a question."""
         counts = np.unique(self.questions, return_counts=True)[1]
         return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
 
     def first_answers(self, lines: Iterable[T]) -> Iterator[tuple[str, T]]:
-        """Of what has a line for each answer, the first of each question, behind its name."""
+        """Yield the name of each question with the line of its first answer."""
         first = np.zeros(len(self.questions), np.bool_)
         first[np.unique(self.questions, return_index=True)[1]] = True
         return zip(self.names, compress(lines, first.tolist()), strict=False)
 
     def name_first_answers(self, records: Iterable[LineT]) -> Iterator[LineT]:
-        """The first record of each question, with the name of the question as its id."""
+        """Yield the first record of each question, with the question's name as its id."""
         for name, record in self.first_answers(records):
             record.id = name
             yield record
@@ -117,8 +117,8 @@ class FinishedRun:
         """How the model was asked: the benchmark's options, parameters, prompts and data."""
         benchmark, identity = self.manifest.benchmark, self.manifest.identity or {}
         names = ("params", "prompts", "data")
-        asked: dict[str, Any] = {name: identity[name] for name in names if name in identity}
-        return {**(benchmark.options if benchmark else {}), **asked}
+        settings = {name: identity[name] for name in names if name in identity}
+        return {**(benchmark.options if benchmark else {}), **settings}
 
     @property
     def model(self) -> str | None:
@@ -127,12 +127,12 @@ class FinishedRun:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What every page of this run must say."""
+        """Notices that every page about this run must show."""
         return tuple(self.manifest.benchmark.notices) if self.manifest.benchmark else ()
 
     @property
     def repeats_of(self) -> str | None:
-        """By which rule the run's own summary tells questions with several answers, if any."""
+        """The rule by which the run's summary groups answers into questions, if any."""
         repeats = self.summary.repeats if self.summary else None
         if repeats is not None and repeats.of is not None:
             return repeats.of
@@ -140,15 +140,15 @@ class FinishedRun:
 
     @property
     def verdict_signature(self) -> str | None:
-        """What fixes the verdicts of its answers; None where they have none."""
+        """The signature of the answers' verdicts, or None if they have no verdicts."""
         verdicts = self.summary.verdicts if self.summary else None
         return verdicts.signature if verdicts else None
 
     @property
     def has_groups(self) -> bool:
-        """Whether the run's own intervals took groups as clusters; False without a summary.
+        """Whether the run's intervals took groups as clusters; False without a summary.
 
-        The answers to one question are no group.
+        The answers to one question aren't a group.
         """
         if self.summary is None or self.summary.clusters is None:
             return False
@@ -156,12 +156,12 @@ class FinishedRun:
         return questions is None or self.summary.clusters < questions
 
     def metrics_named(self, name: str) -> list[str]:
-        """The metric of that key; where there is none, all with that bare name."""
+        """Return the metric with that key, or else all with that bare name."""
         return ResultKey.find(name, self.signatures)
 
     @classmethod
     def open(cls, path: Path) -> FinishedRun:
-        """Read the manifest. InputError: no run there, or one that is not finished."""
+        """Read the manifest. Raise InputError if there is no finished run."""
         files = RunFiles(path)
         manifest = files.check_finished()
         files.check_items()
@@ -172,15 +172,20 @@ class FinishedRun:
         return cls(path, manifest)
 
     def iter_records(self, kind: type[LineT]) -> Iterator[LineT]:
-        """All records that were kept with the run, as structs of this kind, which have an `id`.
+        """Yield the records that the run kept, as structs of this kind.
 
-        InputError: lines that cannot be read.
+        Raises:
+            InputError: A line can't be read.
         """
         records = self.files.iter_records(kind)
         return records if self.questions is None else self.questions.name_first_answers(records)
 
     def read_scores(self, metrics: Sequence[str]) -> Scores:
-        """The scores of these metrics. InputError: a line that is no item, a repeated id."""
+        """Return the scores of these metrics.
+
+        Raises:
+            InputError: A line isn't an item, or an id is repeated.
+        """
         ids, values, status, counts, verdicts = [], [], [], [], []
         for block in _blocks(self.files.iter_numbers()):
             ids.append(hash_texts(item.id for item in block))
@@ -195,8 +200,10 @@ class FinishedRun:
                 [item.counts(metric) or (np.nan, np.nan) for metric in metrics] for item in block
             ]
             counts.append(np.array(hits, np.float64))
-            given = np.array([item.verdict for item in block], object)[:, None]
-            verdicts.append((given == np.array(AnswerVerdict.NAMES, object)).astype(np.float64))
+            verdict_names = np.array([item.verdict for item in block], object)[:, None]
+            verdicts.append(
+                (verdict_names == np.array(AnswerVerdict.NAMES, object)).astype(np.float64)
+            )
         width = len(metrics)
         scores = Scores(
             np.concatenate([np.empty(0, np.int64), *ids]),
@@ -218,9 +225,10 @@ class FinishedRun:
     def iter_scored(
         self, kind: type[LineT], metrics: Sequence[str]
     ) -> Iterator[tuple[LineT, list[float]]]:
-        """Each record with its values of these metrics, NaN where it has none.
+        """Yield each record with its values of these metrics, NaN if it has none.
 
-        InputError: records that are not those of the items.
+        Raises:
+            InputError: The records aren't those of the items.
         """
         scores = self.read_scores(metrics)
         row = -1
@@ -232,9 +240,12 @@ class FinishedRun:
             raise self.files.wrong_records
 
     def read_contents(self, ids: Hashes, fields: Sequence[str]) -> dict[str, Hashes]:
-        """Hashes of each record's `group`, `question` and `fields`, (n,); NO_HASH where none is.
+        """Return hashes of each record's `group`, `question` and `fields`, (n,).
 
-        InputError: records that are not those of the items.
+        Missing values are NO_HASH.
+
+        Raises:
+            InputError: The records aren't those of the items.
         """
         names = ("id", "group", "question", *fields)
         columns: dict[str, list[Hashes]] = {name: [np.empty(0, np.int64)] for name in names}
@@ -250,11 +261,14 @@ class FinishedRun:
 
 
 def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs, each by its questions if one of them has several answers to some.
+    """Return the runs, read by question if one of them has several answers to a question.
 
-    The rule for which question an answer is of is `evaluate.table.QuestionRule`, as the run was
-    summed up by. A run that tells no repeats is read as the first that does. Where some run cannot
-    be read so, as its records were not kept, none is. InputError: records that cannot be read.
+    `evaluate.table.QuestionRule` of the run's summary decides which question an answer is of. A
+    run without repeats uses the rule of the first run that has one. If a run can't be read by
+    question because its records weren't kept, no run is.
+
+    Raises:
+        InputError: Records can't be read.
     """
     rules = [run.repeats_of for run in runs]
     shared = next((rule for rule in rules if rule is not None), None)
@@ -278,7 +292,7 @@ def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
 
 
 def _parse_questions(answers: Iterable[tuple[str, str]]) -> Questions:
-    """`answers` are pairs: an answer's id, and the name of its question."""
+    """Return the questions of `answers`, pairs of an answer's id and its question's name."""
     ids: list[str] = []
     numbers: dict[str, int] = {}
     questions = []
@@ -290,11 +304,11 @@ def _parse_questions(answers: Iterable[tuple[str, str]]) -> Questions:
 
 
 def hash_texts(texts: Iterable[str | bytes | None]) -> Hashes:
-    """64 bits of each text, NO_HASH for None: equal where the texts are equal."""
+    """Return 64-bit hashes of the texts, NO_HASH for None."""
     return np.array([NO_HASH if text is None else hash_text(text) for text in texts], np.int64)
 
 
-# Fields stay as they stand in the file, and are decoded only where they are wanted.
+# Fields stay raw JSON and are decoded only on request, which is faster.
 _RecordFields: Any = msgspec.defstruct(
     "_RecordFields",
     [
@@ -322,12 +336,12 @@ class Scores:
     verdicts: NDArray[np.float64]
 
     def at(self, rows: NDArray[np.int64]) -> Scores:
-        """These items only."""
-        found = {name: getattr(self, name)[rows] for name in self.__dataclass_fields__}
-        return Scores(**found)
+        """Return the scores of these items."""
+        columns = {name: getattr(self, name)[rows] for name in self.__dataclass_fields__}
+        return Scores(**columns)
 
     def of(self, columns: Sequence[int]) -> Scores:
-        """These metrics only."""
+        """Return the scores of these metrics."""
         return dataclasses.replace(
             self,
             values=self.values[:, columns],
@@ -350,7 +364,7 @@ def _status_codes(
 
 
 def _merge_answers(scores: Scores, questions: Hashes) -> Scores:
-    """A row for each question, in the order of their first answers; `questions` (items,)."""
+    """Return one row for each question, in the order of their first answers."""
     first, codes = number_questions(questions)
     by_question = PerQuestion.of(scores.values, codes, len(first), range(scores.values.shape[1]))
     status = np.where(
@@ -366,19 +380,20 @@ def _merge_answers(scores: Scores, questions: Hashes) -> Scores:
 
 
 def number_questions(questions: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The row of each question's first answer, in order, and the number of each answer's question.
+    """Return the rows of the questions' first answers, and the question number of each answer.
 
-    `questions` (answers,) holds equal numbers for answers to one question.
+    Args:
+        questions: Equal numbers for answers to the same question, shape (answers,).
     """
     _, first, codes = np.unique(questions, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return first[order], place[codes]
+    number_of = np.empty_like(order)
+    number_of[order] = np.arange(len(order))
+    return first[order], number_of[codes]
 
 
 def _canonical(name: str, value: Any) -> str | bytes | None:
-    """A field as JSON, whatever the order of its keys in the file; of passages only their texts."""
+    """Return a field as JSON with sorted keys, of passages only their texts."""
     if not isinstance(value, msgspec.Raw):
         text: str | None = value
         return text
@@ -386,7 +401,9 @@ def _canonical(name: str, value: Any) -> str | bytes | None:
         return None
     decoded = msgspec.json.decode(value)
     if name == "contexts":
-        decoded = [one.get("text") if isinstance(one, dict) else one for one in decoded]
+        decoded = [
+            context.get("text") if isinstance(context, dict) else context for context in decoded
+        ]
     return msgspec.json.encode(decoded, order="sorted")
 
 

@@ -22,19 +22,21 @@ _METRICS = ("support", "correct_support")
 
 def plan_labels(
     run: str | Path,
-    out: Annotated[Path, Option("The answers to label, JSONL, for `annotate export`.")],
+    out: Annotated[Path, Option("JSONL file of answers to label, for `annotate export`.")],
     *,
     half_width: Annotated[
-        float, Option("Wanted: the rate ± this; 0.03 is 3 points of 100.", metavar="X")
+        float, Option("Target half width of the interval; 0.03 is 3 points.", metavar="X")
     ] = 0.05,
     metric: Annotated[
-        str | None, Option("Whose scores to draw by. Default: support, else correct_support.")
+        str | None, Option("Metric to sample by. Default: support, or correct_support.")
     ] = None,
     labels: Annotated[
         Sequence[str | Path],
         Option(
-            "A pilot: labels of some of these answers, from which is known what the judge is "
-            "worth. Default: labeled sets. Repeatable.",
+            (
+                "Pilot labels of some answers, to estimate the judge's accuracy. "
+                "Default: labeled sets. Repeatable."
+            ),
             "--labels",
             type=list[Path] | None,
         ),
@@ -98,14 +100,19 @@ def plan_labels(
         pilot,
         seed,
         [
-            LabelStratum(float(own.min()), float(own.max()), len(own), int(counts[k]))
+            LabelStratum(
+                float(stratum_scores.min()),
+                float(stratum_scores.max()),
+                len(stratum_scores),
+                int(counts[k]),
+            )
             for k in range(len(counts))
-            for own in (scores[strata == k],)
+            for stratum_scores in (scores[strata == k],)
         ],
     )
 
 
-def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
+def _choose_metric(run: "FinishedRun", requested: str | None) -> str:
     """The metric by whose scores is drawn. InputError, UsageError."""
     from trueground.errors import InputError, UsageError
     from trueground.metrics import METRICS
@@ -122,14 +129,14 @@ def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
         for key in run.signatures
         if (metric := METRICS.of_key(key)) is not None and metric.predicted_label
     ]
-    named = [*run.metrics_named(wanted)] if wanted is not None else [*_METRICS, *predicting]
-    found = next((key for key in named if key in predicting), None)
-    if found is None:
+    named = [*run.metrics_named(requested)] if requested is not None else [*_METRICS, *predicting]
+    chosen = next((key for key in named if key in predicting), None)
+    if chosen is None:
         raise UsageError(
-            f"{run.path}: {wanted or 'no metric of this run'} predicts no label of people; "
+            f"{run.path}: {requested or 'no metric of this run'} predicts no label of people; "
             f"expected {', '.join(predicting) or 'a run with support or correct_support'}"
         )
-    return found
+    return chosen
 
 
 def _guess_shares(
@@ -150,6 +157,7 @@ def _guess_shares(
     from trueground.errors import InputError
     from trueground.evaluate import LabeledSlice
     from trueground.judges import LabeledVerdicts
+    from trueground.metrics import AnswerVerdict
     from trueground.stats import combine, total
     from trueground.types import Answered
 
@@ -162,16 +170,26 @@ def _guess_shares(
                 f"{', '.join(map(str, labels))}: no label {label!r}, which {key} predicts; found "
                 f"{', '.join(slice_.labels)}. Name another --metric"
             )
-        draw, _ = slice_.draw(label, rows, None)
-        own, at = slice_.labels[label][rows][draw.labeled], strata[draw.labeled]
-        weights, width = draw.weights * len(own), int(strata.max()) + 1
-        hits, sizes = np.bincount(at, weights * own, width), np.bincount(at, weights, width)
+        sample, _ = slice_.draw(label, rows, None)
+        pilot_labels, pilot_strata = (
+            slice_.labels[label][rows][sample.labeled],
+            strata[sample.labeled],
+        )
+        weights, width = sample.weights * len(pilot_labels), int(strata.max()) + 1
+        hits, sizes = (
+            np.bincount(pilot_strata, weights * pilot_labels, width),
+            np.bincount(pilot_strata, weights, width),
+        )
         # Few labels of a stratum are drawn to the share of all, by two more labels.
-        return ((hits + 2 * total(hits) / len(own)) / (sizes + 2))[strata], "pilot", len(own)
+        return (
+            ((hits + 2 * total(hits) / len(pilot_labels)) / (sizes + 2))[strata],
+            "pilot",
+            len(pilot_labels),
+        )
     verdicts = run.read_scores([key]).verdicts
     measured = LabeledVerdicts.of(str(run.verdict_signature))
     if label == "faithful" and measured is not None and verdicts is not None:
-        shares = [measured.pooled(name).share for name in ("grounded", "partly", "not")]
+        shares = [measured.pooled(name).share for name in AnswerVerdict.NAMES[:3]]
         supported = 1 - np.array([0.5 if share is None else share for share in shares])
         return combine(verdicts[rows][:, :3], supported), "labeled sets", 0
     return np.full(len(rows), 0.5), "nothing", 0
@@ -201,12 +219,14 @@ def _write_drawn(
     drawn: dict[int, LabelDraw] = {}
     sizes = np.bincount(strata)
     for k, count in enumerate(counts.tolist()):
-        own = rows[strata == k]
+        stratum_rows = rows[strata == k]
         draw = LabelDraw(count / int(sizes[k]), str(k + 1))
-        drawn |= dict.fromkeys(own[np.argsort(ranks[own], kind="stable")][:count].tolist(), draw)
+        drawn |= dict.fromkeys(
+            stratum_rows[np.argsort(ranks[stratum_rows], kind="stable")][:count].tolist(), draw
+        )
     with OutputPath(out).replacing() as file:
         for row, record in enumerate(run.iter_records(Record)):
-            if (how := drawn.get(row)) is not None:
-                meta = {**(record.meta or {}), "drawn": msgspec.to_builtins(how)}
+            if (label_draw := drawn.get(row)) is not None:
+                meta = {**(record.meta or {}), "drawn": msgspec.to_builtins(label_draw)}
                 line = msgspec.structs.replace(record, human=None, meta=meta)
                 file.write(msgspec.json.encode(line) + b"\n")

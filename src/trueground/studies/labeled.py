@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 from os import PathLike, fspath
 from pathlib import Path
 from statistics import fmean
@@ -24,47 +25,48 @@ from trueground.types import Record
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_NOT_OF_USE = {LabelRule.NO_LABEL, LabelRule.TIED, "bad_row"}  # reasons that do not come from `use`
+# Reasons that don't come from `use`.
+_LABEL_REASONS = {LabelRule.NO_LABEL, LabelRule.TIED, "bad_row"}
 
 
 def parse_keep(texts: Iterable[str]) -> dict[str, float]:
     """Return the labels to keep: {"relevant": 1} of `relevant=1`. Raises UsageError."""
     form = "LABEL=VALUE, as in relevant=1 (yes is 1)"
-    words = {"yes": 1.0, "no": 0.0}
+    values_of_words = {"yes": 1.0, "no": 0.0}
     keep: dict[str, float] = {}
     for text in texts:
         name, value = split_pair("--keep", text, form)
         try:
-            keep[name] = words[value] if value in words else float(value)
+            keep[name] = values_of_words[value] if value in values_of_words else float(value)
         except ValueError:
             raise UsageError(f"--keep {text!r} cannot be read; write {form}") from None
     return keep
 
 
 def why_dropped(record: Record, keep: Mapping[str, float]) -> str | None:
-    """Which of the wanted labels a record does not have, or has otherwise; None: it stays.
+    """Return which required label a record lacks, or None if it is kept.
 
-    Of several annotators more than half must agree, as for the label that is measured.
+    If there are several annotators, more than half must agree.
     """
-    for name, wanted in keep.items():
-        own = (record.human or {}).get(name)
-        votes = [own] if own is not None else list(LabelRule(name).votes(record).values())
-        if 2 * sum(vote == wanted for vote in votes) <= len(votes):
-            return f"not_{name}={wanted:g}"
+    for name, required in keep.items():
+        agreed = (record.human or {}).get(name)
+        votes = [agreed] if agreed is not None else list(LabelRule(name).votes(record).values())
+        if 2 * sum(vote == required for vote in votes) <= len(votes):
+            return f"not_{name}={required:g}"
     return None
 
 
 @dataclass
 class AnnotatorVotes:
-    """The votes of annotators, an entry for each record that anybody voted on."""
+    """Votes of annotators, one entry for each record with votes."""
 
     _votes: list[Mapping[str, float]] = field(default_factory=list)
     _clusters: list[int] = field(default_factory=list)
 
     @property
     def annotators(self) -> list[str]:
-        """Who voted, sorted."""
-        return sorted({name for own in self._votes for name in own})
+        """The names of the annotators, sorted."""
+        return sorted(set(chain.from_iterable(self._votes)))
 
     def add(self, votes: Mapping[str, float], cluster: int) -> None:
         """Count the votes on one record in, if there are any."""
@@ -73,19 +75,27 @@ class AnnotatorVotes:
             self._clusters.append(cluster)
 
     def table(self) -> tuple[Floats, Ints]:
-        """Votes, shape (records, annotators), NaN where there is none; clusters, (records,)."""
-        names = self.annotators
-        rows = [[own.get(name, np.nan) for name in names] for own in self._votes]
-        return np.array(rows, np.float64), np.array(self._clusters, np.int64)
+        """Return votes, shape (records, annotators), and clusters, shape (records,).
+
+        Missing votes are NaN.
+        """
+        table = np.full((len(self._votes), len(self.annotators)), np.nan)
+        for column, name in enumerate(self.annotators):
+            table[:, column] = [votes.get(name, np.nan) for votes in self._votes]
+        return table, np.array(self._clusters, np.int64)
 
 
 @dataclass
 class LabeledSet:
-    """One file of records, or a finished run (`run`), with the labels of those that have one.
+    """One file of records, or a finished run (`run`), with its human labels.
 
-    `labels` are as the statistics get them, `clusters` equal within a group. `unused` counts
-    records without a label. `votes` and `people_mean`, the mean over records of what people say on
-    average, are of tied records too: these tell of people, though they have no label.
+    Attributes:
+        labels: Labels as the statistics read them, shape (n,).
+        clusters: Equal numbers within a group, shape (n,).
+        unused: Number of records without a usable label, by reason.
+        votes: Votes of annotators, including those on tied records, which have no label.
+        people_mean: Mean over records of the annotators' mean, including tied records.
+        fields: Field → number of labeled records that have it.
     """
 
     name: str
@@ -103,7 +113,7 @@ class LabeledSet:
     votes: AnnotatorVotes = field(default_factory=AnnotatorVotes)
     positives: int = 0
     people_mean: float | None = None
-    fields: Counter[str] = field(default_factory=Counter)  # in how many labeled records each is
+    fields: Counter[str] = field(default_factory=Counter)
 
     @property
     def n(self) -> int:
@@ -112,20 +122,24 @@ class LabeledSet:
 
     @property
     def grouping(self) -> Ints | None:
-        """The clusters; None where no record names a group."""
+        """The clusters, or None if no record has a group."""
         return self.clusters if self.grouped else None
 
     @property
     def groups(self) -> int | None:
-        """How many clusters there are; None where no record names a group."""
+        """The number of clusters, or None if no record has a group."""
         return len(np.unique(self.clusters)) if self.grouped else None
 
 
 class LabeledSets:
-    """Several sets under one label; `sets` are those with anything that can serve.
+    """Several sets of records under one label; `sets` are those with usable labels.
 
-    `use` tells of a record why it cannot, if so. InputError: no such label, labels of one kind
-    only, a bad row, a file or run that cannot be read. UsageError: a file twice.
+    Args:
+        use: Returns why a record can't be used, or None.
+
+    Raises:
+        InputError: No such label, labels of one kind only, a bad row, or an unreadable source.
+        UsageError: A file is given twice.
     """
 
     def __init__(
@@ -150,14 +164,14 @@ class LabeledSets:
         options: dict[str, Any] = {"on_bad_row": on_bad_row, "limit": limit}
         with ExitStack() as stack:
             self.all_sets = []
-            for number, (one, name) in enumerate(_name_sources(source), 1):
-                run, path = None, one if isinstance(one, str) else "the records given"
-                if isinstance(one, str) and one != "-" and Path(one).is_dir():
-                    run = FinishedRun.open(Path(one))
+            for number, (records, name) in enumerate(_name_sources(source), 1):
+                run, path = None, records if isinstance(records, str) else "the records given"
+                if isinstance(records, str) and records != "-" and Path(records).is_dir():
+                    run = FinishedRun.open(Path(records))
                     run.files.check_records()
                     opened = RecordSource.open(str(run.files.records), **options)
                 else:
-                    opened = RecordSource.open(one, mapping=mapping, **options)
+                    opened = RecordSource.open(records, mapping=mapping, **options)
                 check = stack.enter_context(opened).check(progress)
                 checksums = [file.sha256 for file in check.files[:1]]
                 if run is not None:
@@ -168,16 +182,16 @@ class LabeledSets:
                 self.all_sets.append(LabeledSet(name, path, number, opened, check, run, sha256))
             label = self._choose_label(label, default) if labels is None else labels.label
             self.rule = LabelRule(label, **rule)
-            for each in self.all_sets:
-                self._read_labels(each)
-            self.sets = [one for one in self.all_sets if one.n]
+            for labeled_set in self.all_sets:
+                self._read_labels(labeled_set)
+            self.sets = [records for records in self.all_sets if records.n]
             self._check()
             self._open = stack.pop_all()
 
     @property
     def n(self) -> int:
         """Labeled records of all sets."""
-        return sum(one.n for one in self.sets)
+        return sum(labeled_set.n for labeled_set in self.sets)
 
     def batches(self, of: LabeledSet) -> Iterator[list[tuple[Record, RecordLabel]]]:
         """The labeled records of a set with their labels, in input order."""
@@ -186,7 +200,7 @@ class LabeledSets:
             yield [(record, label) for record, label in pairs if isinstance(label, RecordLabel)]
 
     def mask(self, of: LabeledSet) -> tuple[Ints, NDArray[np.bool_]]:
-        """Of every record of a set, shape (records,): the hash of its id, and whether it serves."""
+        """Return hashes of the ids of a set's records, and whether each is used, (records,)."""
         ids, used = [np.empty(0, np.int64)], [np.empty(0, np.bool_)]
         for batch in self._records(of):
             ids.append(hash_texts(record.id for record in batch))
@@ -206,94 +220,108 @@ class LabeledSets:
         return why_dropped(record, self._keep) or self._use(record) or label
 
     def _records(self, of: LabeledSet) -> Iterator[list[Record]]:
-        """The records of a set with their labels, also where these stand in files beside them."""
+        """Yield the records of a set with their labels, also those from separate files."""
         for batch in of.source.batches():
             if self._files is None:
                 yield batch
             else:
-                yield [one for r in batch for one in self._files.labeled(r, of.number)]
+                labeled: list[Record] = []
+                for record in batch:
+                    labeled += self._files.labeled(record, of.number)
+                yield labeled
 
-    def _choose_label(self, wanted: str | None, default: str) -> str:
-        """The label that is meant. InputError: there is none. UsageError: unknown, or unclear."""
-        where = ", ".join(one.path for one in self.all_sets)
+    def _choose_label(self, requested: str | None, default: str) -> str:
+        """Return the requested label, or the default one.
+
+        Raises:
+            InputError: No record has a label.
+            UsageError: The label is unknown, or there are several and none is chosen.
+        """
+        paths = ", ".join(labeled_set.path for labeled_set in self.all_sets)
         names: Counter[str] = Counter()
-        for one in self.all_sets:
-            for batch in self._records(one):
+        for labeled_set in self.all_sets:
+            for batch in self._records(labeled_set):
                 for record in batch:
                     names.update(LabelRule.label_of(name) for name in record.human or ())
         if not names:
             raise InputError(
-                f'{where}: no record has a human label; expected a field such as "human": '
+                f'{paths}: no record has a human label; expected a field such as "human": '
                 f'{{"{default}": 1}}, or a column of your own, named with --map '
                 f"human.{default}=COLUMN"
             )
-        if wanted is not None and wanted not in names:
-            raise UsageError.unknown_name("label", wanted, names)
-        if wanted is None and default not in names and len(names) > 1:
+        if requested is not None and requested not in names:
+            raise UsageError.unknown_name("label", requested, names)
+        if requested is None and default not in names and len(names) > 1:
             raise UsageError(
-                f"{where}: there are several human labels: {', '.join(sorted(names))}; choose one "
+                f"{paths}: there are several human labels: {', '.join(sorted(names))}; choose one "
                 "with --label"
             )
-        return wanted or (default if default in names else next(iter(names)))
+        return requested or (default if default in names else next(iter(names)))
 
-    def _read_labels(self, one: LabeledSet) -> None:
-        """Read the labels of a set once; nothing but numbers is kept of them."""
+    def _read_labels(self, labeled_set: LabeledSet) -> None:
+        """Read the labels of a set once and keep only their numbers."""
         labels, clusters, people = array("d"), array("q"), array("d")
-        parts = self._files is not None and self._files.of_parts
+        is_of_parts = self._files is not None and self._files.of_parts
         models: set[str] = set()
-        for batch in self._records(one):
-            # Equal for records of one group, in whichever set; one without a group is alone.
+        for batch in self._records(labeled_set):
+            # Keys are equal within a group, across sets. A record without a group has its own key.
             keys = hash_texts(
-                f"i{one.number}:{r.id}" if r.group is None else f"g{r.group}" for r in batch
+                f"i{labeled_set.number}:{r.id}" if r.group is None else f"g{r.group}" for r in batch
             )
             for record, key in zip(batch, keys.tolist(), strict=True):
                 label = self._read(record)
                 if isinstance(label, str):
-                    one.unused[label] += 1
+                    labeled_set.unused[label] += 1
                     if label == LabelRule.TIED and not why_dropped(record, self._keep):
                         votes = self.rule.votes(record)
-                        one.votes.add(votes, key)
+                        labeled_set.votes.add(votes, key)
                         people.append(fmean(votes.values()))
                     continue
-                one.votes.add(label.votes, key)
+                labeled_set.votes.add(label.votes, key)
                 people.append(fmean(label.votes.values()) if label.votes else label.shown)
-                if parts:
+                if is_of_parts:
                     names = record.__struct_fields__
-                    one.fields.update(name for name in names if getattr(record, name) is not None)
+                    labeled_set.fields.update(
+                        name for name in names if getattr(record, name) is not None
+                    )
                 labels.append(label.value)
                 clusters.append(key)
-                one.grouped |= record.group is not None
+                labeled_set.grouped |= record.group is not None
                 if record.model is not None:
                     models.add(record.model)
-        one.labels, one.clusters = np.array(labels), np.array(clusters, np.int64)
-        one.positives = sum(map(self.rule.is_positive, labels))
-        one.models = len(models) or None
-        one.people_mean = fmean(people) if people else None
-        if not parts:
-            one.fields = Counter(one.check.fields)
-        if one.check.bad_total:
-            one.unused["bad_row"] = one.check.bad_total
+        labeled_set.labels, labeled_set.clusters = np.array(labels), np.array(clusters, np.int64)
+        labeled_set.positives = sum(map(self.rule.is_positive, labels))
+        labeled_set.models = len(models) or None
+        labeled_set.people_mean = fmean(people) if people else None
+        if not is_of_parts:
+            labeled_set.fields = Counter(labeled_set.check.fields)
+        if labeled_set.check.bad_total:
+            labeled_set.unused["bad_row"] = labeled_set.check.bad_total
 
     def _check(self) -> None:
-        """Tell of sets without a label. InputError where nothing is left, or of one kind only."""
-        self.notes += [self._why_empty(one) for one in self.all_sets if not one.n]
+        """Note sets without a label. Raise InputError if no label or only one kind is left."""
+        self.notes += [
+            self._why_empty(labeled_set) for labeled_set in self.all_sets if not labeled_set.n
+        ]
         changed = LabelFiles.describe_changed(self._files.changed if self._files else ())
         if changed:
             self.notes.append(changed)
         if not self.sets:
             raise InputError("; ".join(self.notes))
         if self.rule.graded:
-            if any(one.labels.any() for one in self.sets):
+            if any(labeled_set.labels.any() for labeled_set in self.sets):
                 return
+            paths = ", ".join(labeled_set.path for labeled_set in self.sets)
             raise InputError(
-                f"{', '.join(one.path for one in self.sets)}: {self.n:,} of {self.n:,} preferences "
-                f"are 0 (neither is better); expected some that are not: {self.rule.label} above 0 "
-                "where `response` is better, below 0 where `response_b` is"
+                f"{paths}: {self.n:,} of {self.n:,} preferences are 0 (neither is better); "
+                f"expected some that are not: {self.rule.label} above 0 if `response` is better, "
+                "below 0 if `response_b` is"
             )
-        n, positives = self.n, sum(one.positives for one in self.sets)
-        same = len(np.unique(np.concatenate([one.labels for one in self.sets]))) == 1
+        n, positives = self.n, sum(labeled_set.positives for labeled_set in self.sets)
+        labels = np.concatenate([labeled_set.labels for labeled_set in self.sets])
+        same = len(np.unique(labels)) == 1
         if positives in (0, n) and (same or not self.rule.ordinal):
-            unused = sum((one.unused for one in self.all_sets), Counter[str]())
+            unused = sum((labeled_set.unused for labeled_set in self.all_sets), Counter[str]())
             rest = f"; {_format_counts(unused)}" if unused else ""
             rest += f"; {changed}" if changed else ""
             raise InputError(
@@ -302,38 +330,39 @@ class LabeledSets:
                 "Another limit is set by --positive-above"
             )
 
-    def _why_empty(self, one: LabeledSet) -> str:
-        usable = "" if one.unused.keys() <= _NOT_OF_USE else "that can be used "
-        pairs = (
-            "; --pairs compares `response` with `response_b`; name your column with "
-            "--map response_b=COLUMN"
-        ) * bool(one.unused["no_response_b"])
+    def _why_empty(self, labeled_set: LabeledSet) -> str:
+        usable = "" if labeled_set.unused.keys() <= _LABEL_REASONS else "that can be used "
+        hint = ""
+        if labeled_set.unused["no_response_b"]:
+            hint = (
+                "; --pairs compares `response` with `response_b`; name your column with "
+                "--map response_b=COLUMN"
+            )
         return (
-            f"{one.name}: no record {usable}has the label {self.rule.label!r} "
-            f"({_format_counts(one.unused)}){pairs}"
+            f"{labeled_set.name}: no record {usable}has the label {self.rule.label!r} "
+            f"({_format_counts(labeled_set.unused)}){hint}"
         )
 
 
 def _name_sources(source: Any) -> list[tuple[Any, str]]:
-    """Each source and a name for it, unlike all others. UsageError: a path twice."""
+    """Return each source with a distinct name. Raise UsageError if a path is given twice."""
     several = isinstance(source, list | tuple) and source
     paths = list(source) if several else [source]
     if not all(isinstance(path, str | PathLike) for path in paths):
         return [(source, "records")]
     paths = [fspath(path) for path in paths]
-    if double := next((path for path in paths if paths.count(path) > 1), None):
-        raise UsageError(f"{double} is given twice; name each file once")
-    stems = (
-        Path(path).name if Path(path).is_dir() else Path(path).name.split(".")[0] for path in paths
-    )
-    names = [
-        {"-": "stdin"}.get(path, stem or path) for path, stem in zip(paths, stems, strict=True)
-    ]
-    return [
-        (path, name if names.count(name) == 1 else path)
-        for path, name in zip(paths, names, strict=True)
-    ]
+    names = []
+    for path in paths:
+        if paths.count(path) > 1:
+            raise UsageError(f"{path} is given twice; name each file once")
+        name = Path(path).name
+        stem = name if Path(path).is_dir() else name.split(".")[0]
+        names.append("stdin" if path == "-" else stem or path)
+    named = []
+    for path, name in zip(paths, names, strict=True):
+        named.append((path, name if names.count(name) == 1 else path))
+    return named
 
 
 def _format_counts(unused: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {why}" for why, count in sorted(unused.items()))
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(unused.items()))

@@ -1,6 +1,7 @@
 """Options that several studies have."""
 
 # No `from __future__ import annotations`: annotations are read as values.
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,17 +11,21 @@ from trueground.options import Option
 Label = Annotated[
     str | None,
     Option(
-        "Key of `human`; several annotators stand as LABEL:ANNOTATOR. Default: faithful, else "
-        "the only one.",
+        (
+            "Key in `human`; LABEL:ANNOTATOR if there are several annotators. "
+            "Default: faithful, or the only key."
+        ),
         "--label",
     ),
 ]
 LabelPaths = Annotated[
     Sequence[str | Path],
     Option(
-        "Labels of `trueground annotate`, beside the records. Repeatable.",
+        "Labels written by `trueground annotate`. Repeatable.",
         "--labels",
         type=list[Path] | None,
     ),
 ]
-PositiveAbove = Annotated[float, Option("A label above this is positive.", "--positive-above")]
+PositiveAbove = Annotated[
+    float, Option("Labels above this value are positive.", "--positive-above")
+]

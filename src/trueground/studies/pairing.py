@@ -16,10 +16,11 @@ from trueground.metrics import METRICS
 from trueground.records import shorten
 from trueground.studies.finished import FIELDS, NO_HASH, FinishedRun, Hashes, Scores
 from trueground.studies.run_level import names_of
+from trueground.text import several
 from trueground.types import Status
 
 SCORED = Status.SCORED.code
-_FIRST = 3  # ids that a sentence names
+_MAX_LISTED_IDS = 3
 Rows = NDArray[np.int64]
 Texts = tuple[str, ...]
 
@@ -35,11 +36,15 @@ class OtherField:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """What sets two runs apart; empty when they can be compared as they are.
+    """Differences between two runs; empty if they can be compared as they are.
 
-    `only_a` and `only_b` count ids; `other_questions`, `other_groups` and `other_fields` (by field)
-    those with something else in b. `first_…` name some. `signatures` holds both of each metric
-    where they differ, `tasks` likewise.
+    Attributes:
+        only_a: Number of ids that only a has; `only_b` likewise.
+        first_only_a: Some of these ids; the other `first_…` likewise.
+        other_questions: Number of ids with another question in b; `other_groups` likewise.
+        other_fields: Field → the ids with another value in b.
+        signatures: Metric → its signatures in a and b, if they differ.
+        tasks: The tasks of a and b, if they differ.
     """
 
     only_a: int = 0
@@ -56,9 +61,11 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Side:
-    """One of two runs under its letter; row i of both sides is one item that both have.
+    """One of two runs; row i of both sides is the same item.
 
-    `rows` are the places of the items in items.jsonl, `scores` their numbers.
+    Attributes:
+        rows: Row of each item in items.jsonl, shape (items,).
+        scores: Scores of the items, in the same order.
     """
 
     label: str
@@ -67,8 +74,8 @@ class Side:
     scores: Scores
 
     def read_ids(self, rows: Rows) -> Texts:
-        """The first few of these items by name."""
-        return tuple(item.id for item in read_items(self.run, rows[:_FIRST]).values())
+        """Return the ids of the first few of these items."""
+        return tuple(item.id for item in read_items(self.run, rows[:_MAX_LISTED_IDS]).values())
 
 
 @dataclass(frozen=True)
@@ -85,9 +92,9 @@ class Aligned:
 
 
 class ItemTexts(msgspec.Struct):
-    """What of a record is shown beside its scores.
+    """Texts of a record that are shown with its scores.
 
-    Of a question with several answers `id` is the question's name, `answer` the id of the first.
+    If a question has several answers, `id` is the question's name and `answer` the first's id.
     """
 
     id: str
@@ -98,19 +105,19 @@ class ItemTexts(msgspec.Struct):
 
     @property
     def on_page(self) -> str:
-        """Under which id the page of the run shows it."""
+        """The id of the item on the page of the run."""
         return self.id if self.answer is None else self.answer
 
 
 def read_items(run: FinishedRun, rows: Rows) -> dict[int, ItemTexts]:
-    """The texts of these rows, or only their ids where the run kept no records."""
-    wanted = set(rows.tolist())
-    if not wanted:
+    """Return the texts of these rows, or only their ids if the run kept no records."""
+    indices = set(rows.tolist())
+    if not indices:
         return {}
     files = run.files
     lines = files.iter_records(ItemTexts) if files.has_records else files.iter_items(ItemTexts)
-    items = islice(_named(run, lines), max(wanted) + 1)
-    return {i: item for i, item in enumerate(items) if i in wanted}
+    items = islice(_named(run, lines), max(indices) + 1)
+    return {i: item for i, item in enumerate(items) if i in indices}
 
 
 def _named(run: FinishedRun, items: Iterable[ItemTexts]) -> Iterator[ItemTexts]:
@@ -122,10 +129,13 @@ def _named(run: FinishedRun, items: Iterable[ItemTexts]) -> Iterator[ItemTexts]:
         yield item
 
 
-def common_metrics(a: FinishedRun, b: FinishedRun, wanted: Sequence[str] | None) -> Texts:
-    """Metrics of both runs in the order of a, or the wanted ones. Raises UsageError.
+def common_metrics(a: FinishedRun, b: FinishedRun, requested: Sequence[str] | None) -> Texts:
+    """Return the metrics of both runs in the order of a, or the requested ones.
 
-    Micro values of whole runs are among them, each behind its metric.
+    Micro values of whole runs are included, each after its metric.
+
+    Raises:
+        UsageError: No common metric, or a requested metric that not both runs have.
     """
     common = names_of(metric for metric in a.signatures if metric in b.signatures)
     if not common:
@@ -135,21 +145,21 @@ def common_metrics(a: FinishedRun, b: FinishedRun, wanted: Sequence[str] | None)
         )
 
     def find(name: str) -> str:
-        """The metric with that key, or the only one with that bare name."""
-        near = ResultKey.find(name, common)
-        if len(near) == 1:
-            return near[0]
-        where = [f"only in {run.path}" for run in (a, b) if name in names_of(run.signatures)]
-        reason = f"{len(near)} metrics of that name" if near else "in neither run"
+        """Return the metric with that key, or the only one with that bare name."""
+        matches = ResultKey.find(name, common)
+        if len(matches) == 1:
+            return matches[0]
+        sides = [f"only in {run.path}" for run in (a, b) if name in names_of(run.signatures)]
+        reason = f"{len(matches)} metrics of that name" if matches else "in neither run"
         raise UsageError(
-            f"metric {name!r}: {where[0] if where else reason}; both runs have: {', '.join(common)}"
+            f"metric {name!r}: {sides[0] if sides else reason}; both runs have: {', '.join(common)}"
         )
 
-    return tuple(common if wanted is None else dict.fromkeys(map(find, wanted)))
+    return tuple(common if requested is None else dict.fromkeys(map(find, requested)))
 
 
 def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
-    """Pair the items of two whole runs by their ids, and tell what does not match."""
+    """Pair the items of two whole runs by their ids, and list what doesn't match."""
     _, rows_a, rows_b = np.intersect1d(
         a.scores.ids, b.scores.ids, assume_unique=True, return_indices=True
     )
@@ -158,13 +168,7 @@ def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
     alone_a = np.setdiff1d(a.rows, rows_a, assume_unique=True)
     alone_b = np.setdiff1d(b.rows, rows_b, assume_unique=True)
     readers = _metrics_by_field(metrics)
-    in_a, in_b = (
-        {name: column[rows] for name, column in contents.items()}
-        if side.run.files.has_records
-        and (contents := side.run.read_contents(side.scores.ids, (*readers,)))
-        else None
-        for side, rows in ((a, rows_a), (b, rows_b))
-    )
+    in_a, in_b = _read_contents(a, rows_a, readers), _read_contents(b, rows_b, readers)
     questions = groups = rows_a[:0]
     others: dict[str, OtherField] = {}
     if in_a and in_b:
@@ -183,7 +187,11 @@ def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
         other_questions=len(questions),
         first_other_questions=a.read_ids(questions),
         other_fields=others,
-        signatures={m: (mine, other) for m, mine, other in in_both if mine != other},
+        signatures={
+            m: (signature_a, signature_b)
+            for m, signature_a, signature_b in in_both
+            if signature_a != signature_b
+        },
         tasks=(a.run.task, b.run.task) if a.run.task != b.run.task else None,
         other_groups=len(groups),
     )
@@ -192,10 +200,18 @@ def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
     return Aligned(a, b, _clusters(a.scores.ids, in_a, in_b), mismatch)
 
 
-def _metrics_by_field(metrics: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Field of `FIELDS` → those of these metrics that need it, in the order of the fields.
+def _read_contents(side: Side, rows: Rows, fields: Iterable[str]) -> dict[str, Hashes] | None:
+    """Return hashes of the fields of these rows, or None if the run kept no records."""
+    if not side.run.files.has_records:
+        return None
+    contents = side.run.read_contents(side.scores.ids, (*fields,))
+    return {name: column[rows] for name, column in contents.items()} or None
 
-    A metric that is not known here, such as one of a package that is not installed, tells nothing.
+
+def _metrics_by_field(metrics: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return each field of `FIELDS` with the metrics that need it, in the order of the fields.
+
+    Unknown metrics, such as those of a package that isn't installed, are skipped.
     """
     readers: dict[str, list[str]] = {name: [] for name in FIELDS}
     for metric in metrics:
@@ -210,35 +226,35 @@ def _metrics_by_field(metrics: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _differ(a: Rows, b: Rows) -> NDArray[np.bool_]:
-    """Where both tell something, and not the same."""
+    """Return where both have a value and the values differ, shape (items,)."""
     return np.asarray((a != NO_HASH) & (b != NO_HASH) & (a != b), np.bool_)
 
 
 def _clusters(ids: Hashes, *contents: dict[str, Hashes] | None) -> Rows | None:
-    """The groups of the common items, by the first records that name any.
+    """Return the groups of the common items, by the first run that has any.
 
-    None where none names one, and where every group is one item: that is no grouping.
+    None if no run has groups, or if every group is a single item.
     """
-    for one in contents:
-        if one and (one["group"] != NO_HASH).any():
+    for columns in contents:
+        if columns and (columns["group"] != NO_HASH).any():
             # An item without a group is a group of its own; its id stands for it.
-            groups = np.where(one["group"] == NO_HASH, ids, one["group"])
+            groups = np.where(columns["group"] == NO_HASH, ids, columns["group"])
             return groups if len(np.unique(groups)) < len(groups) else None
     return None
 
 
 def check_alike(aligned: Aligned, allow_mismatch: bool) -> Texts:
-    """What does not match, and what else to know. UsageError where it is not allowed."""
+    """Return notes on what doesn't match. Raise UsageError if mismatches aren't allowed."""
     a, b = aligned.a, aligned.b
     names = f"{a.label} = {a.run.path}, {b.label} = {b.run.path}"
     if not len(a.rows):
         raise UsageError(f"{names}: the runs have no item in common; compare runs over one set")
     differences = list(_mismatch_notes(aligned))
-    fields = [
-        f"other {name} in {b.label} than in {a.label} under {_count_ids(one.count)}"
-        f"{_first_ids(one.first, one.count)}, read by {', '.join(one.readers)}"
-        for name, one in aligned.mismatch.other_fields.items()
-    ]
+    fields = []
+    for name, other in aligned.mismatch.other_fields.items():
+        ids = f"{_count_ids(other.count)}{_first_ids(other.first, other.count)}"
+        readers = ", ".join(other.readers)
+        fields.append(f"other {name} in {b.label} than in {a.label} under {ids}, read by {readers}")
     # One benchmark task with other options may give other texts.
     if a.run.task is None or a.run.task != b.run.task or a.run.options == b.run.options:
         differences, fields = differences + fields, []
@@ -264,8 +280,8 @@ def _mismatch_notes(aligned: Aligned) -> Iterator[str]:
             f"{_first_ids(mismatch.first_other_questions, count)}"
         )
     alike: dict[str, list[str]] = {}
-    for metric, (mine, other) in mismatch.signatures.items():
-        only = [(_only_in(mine, other), a), (_only_in(other, mine), b)]
+    for metric, (signature_a, signature_b) in mismatch.signatures.items():
+        only = [(_only_in(signature_a, signature_b), a), (_only_in(signature_b, signature_a), b)]
         what = ", ".join(f"{parts} only in {label}" for parts, label in only if parts)
         alike.setdefault(what or "other order", []).append(metric)
     for what, metrics in alike.items():
@@ -276,12 +292,12 @@ def _mismatch_notes(aligned: Aligned) -> Iterator[str]:
 
 
 def _only_in(signature: str, other: str) -> str:
-    theirs = other.split("|")
-    return "|".join(part for part in signature.split("|") if part not in theirs)
+    parts_of_other = other.split("|")
+    return "|".join(part for part in signature.split("|") if part not in parts_of_other)
 
 
 def _other_notes(aligned: Aligned) -> Iterator[str]:
-    """On groups, repeated answers, records, and how the models were asked."""
+    """Yield notes on groups, repeated answers, records, and settings of the models."""
     sides = a, b = aligned.a, aligned.b
     if count := aligned.mismatch.other_groups:
         yield (
@@ -291,18 +307,16 @@ def _other_notes(aligned: Aligned) -> Iterator[str]:
     unknown = [s.label for s in sides if s.run.has_groups and not s.run.files.has_records]
     if aligned.clusters is None and unknown:
         yield (
-            f"{' and '.join(unknown)} had groups, but these stand in the records, which were not "
-            "kept: every item counts by itself, so intervals and p values may be too narrow and "
-            "too small"
+            f"{' and '.join(unknown)} had groups, but the records that name them were not kept. "
+            "Every item counts by itself, so intervals may be too narrow and p values too small"
         )
     for side in sides:
         if side.run.questions is None:
             if side.run.repeats_of is not None:
                 yield (
                     f"{side.label} has several answers to a question, but which ones (by "
-                    f"{side.run.repeats_of}) stands in the records, which not all runs kept: every "
-                    "answer counts by itself, so intervals and p values may be too narrow and too "
-                    "small"
+                    f"{side.run.repeats_of}) is in the records, which not all runs kept. Every "
+                    "answer counts by itself, so intervals may be too narrow and p values too small"
                 )
         elif (counts := side.run.questions.answer_counts)[1] > 1:
             most = f"{counts[1]:,}" if counts[0] == counts[1] else f"up to {counts[1]:,}"
@@ -322,13 +336,13 @@ def _other_notes(aligned: Aligned) -> Iterator[str]:
 
 
 def count_statuses(codes: NDArray[np.uint8]) -> dict[str, int]:
-    """How many of the items have each status, without those that none has."""
+    """Return how many items have each status that occurs."""
     counts = np.bincount(codes, minlength=len(Status)).tolist()
     return {status.value: n for status, n in zip(Status, counts, strict=True) if n}
 
 
 def _count_ids(count: int) -> str:
-    return f"{count:,} id{'s' * (count != 1)}"
+    return several(count, "id")
 
 
 def _first_ids(ids: Sequence[str], count: int) -> str:

@@ -78,14 +78,14 @@ def _study(runs: Sequence[FinishedRun]) -> dict[str, Any] | None:
     )
     ids, answers, groups = zip(*(_read_by_question(run, metrics) for run in runs), strict=True)
     common = ids[0]
-    for own in ids[1:]:
-        common = common[np.isin(common, own)]
+    for run_ids in ids[1:]:
+        common = common[np.isin(common, run_ids)]
     if not metrics or not len(common):
         return None
     rows = []  # of the common questions in each run
-    for own in ids:
-        order = np.argsort(own, kind="stable")
-        rows.append(order[np.searchsorted(own[order], common)])
+    for run_ids in ids:
+        order = np.argsort(run_ids, kind="stable")
+        rows.append(order[np.searchsorted(run_ids[order], common)])
     clusters = None if groups[0] is None else groups[0][rows[0]]
     prompts = [run.manifest.prompts for run in runs]
     names = _prompt_names(prompts)
@@ -128,9 +128,9 @@ def _prompt_names(runs: Sequence[Sequence[PromptFile]]) -> list[str]:
     files = {tuple(prompts) for prompts in runs}
     short = [prompt_of(prompts) for prompts in runs]
     whole = [", ".join(p.id for p in prompts) for prompts in runs]
-    for told in (short, whole):
-        if len(set(told)) == len(files):
-            return told
+    for names in (short, whole):
+        if len(set(names)) == len(files):
+            return names
     return [", ".join(f"{p.id} {p.sha256[:8]}" for p in prompts) for prompts in runs]
 
 
@@ -147,15 +147,17 @@ def _metric(
     places of the common questions in each run.
     """
 
-    def of(name: str) -> NDArray[np.float64]:
+    def stack_arrays(name: str) -> NDArray[np.float64]:
         """One array of each run's answers, shape (questions, prompts)."""
-        columns = [getattr(one, name)[at, i] for one, at in zip(answers, rows, strict=True)]
+        columns = []
+        for run_answers, run_rows in zip(answers, rows, strict=True):
+            columns.append(getattr(run_answers, name)[run_rows, i])
         return np.stack(columns, axis=1).astype(np.float64)
 
-    columns = of("means")
-    known = np.asarray(~np.isnan(columns).any(axis=1))
-    used = columns[known]
-    groups = None if clusters is None else clusters[known]
+    columns = stack_arrays("means")
+    has_all = np.asarray(~np.isnan(columns).any(axis=1))
+    used = columns[has_all]
+    groups = None if clusters is None else clusters[has_all]
     none = ("means", "cis", "min", "max", "range", "sd", "sd_beyond_chance", "flips")
     scored = sum_counts(~np.isnan(columns), axis=0).tolist()
     numbers: dict[str, Any] = {"n": len(used), "scored": scored}
@@ -163,9 +165,9 @@ def _metric(
         return numbers | dict.fromkeys(none) | {"differences": []}
     averages = mean(used, axis=0).tolist()
     flips = None
-    if all(one.has_verdicts[i] for one in answers):
-        share = np.divide(of("above")[known], of("scored")[known])
-        flips = _flips(used, share, of("differ")[known], groups)
+    if all(run_answers.has_verdicts[i] for run_answers in answers):
+        share = np.divide(stack_arrays("above")[has_all], stack_arrays("scored")[has_all])
+        flips = _flips(used, share, stack_arrays("differ")[has_all], groups)
     return numbers | {
         "means": averages,
         "cis": _BOOTSTRAP.intervals(used, groups),

@@ -24,8 +24,8 @@ def _prompts_title(study: Study) -> str:
 def _headline(study: Study) -> str | None:
     """The metric by which models are ranked, where it has values; else the first that has."""
     metrics = study["metrics"]
-    known = [name for name in (study["headline"], *metrics) if name in metrics]
-    return next((name for name in known if metrics[name]["means"]), None)
+    names = [name for name in (study["headline"], *metrics) if name in metrics]
+    return next((name for name in names if metrics[name]["means"]), None)
 
 
 def _names(study: Study) -> list[str]:
@@ -39,30 +39,31 @@ def _prompts_sentences(study: Study) -> list[str]:
         return ["No question has a value with every prompt."]
     entry, names = study["metrics"][name], _names(study)
     best, worst = (names[entry["means"].index(entry[end])] for end in ("max", "min"))
-    said = f"{name}: the means span {number(entry['range'])}, from the prompt with the highest "
-    said += f"({best}) to that with the lowest ({worst}); standard deviation {number(entry['sd'])}"
-    said += f", without what chance adds {number(entry['sd_beyond_chance'])}."
+    spread = (
+        f"{name}: the means span {number(entry['range'])}, from the prompt with the highest "
+        f"({best}) to that with the lowest ({worst}); standard deviation {number(entry['sd'])}"
+        f", without what chance adds {number(entry['sd_beyond_chance'])}."
+    )
     if not entry["range"]:
-        said = f"{name}: the mean is the same with every prompt."
-    told = [said]
+        spread = f"{name}: the mean is the same with every prompt."
+    sentences = [spread]
     if flips := entry["flips"]:
         by_chance = (
-            ". How many would change if the same prompt were asked again is not known; --repeats "
-            "tells."
+            ". How many would change with the same prompt is unknown; --repeats measures it."
         )
         if flips["two_differ_same"] is not None:
             by_chance = ". Two answers to a question differ with probability "
             by_chance += f"{flips['two_differ']:.0%} under two prompts, and "
             by_chance += f"{flips['two_differ_same']:.0%} under one and the same."
-        told.append(
+        sentences.append(
             f"{flips['flipped']:,} of {flips['questions']:,} questions "
             f"({flips['rate']:.0%}) change their verdict from prompt to prompt{by_chance}"
         )
-    known = [d for d in entry["differences"] if d["p_holm"] is not None]
-    beyond = [str(d["prompt"]) for d in known if d["p_holm"] < _P]
+    tested = [d for d in entry["differences"] if d["p_holm"] is not None]
+    beyond = [str(d["prompt"]) for d in tested if d["p_holm"] < _P]
     who = (", ".join(beyond) or "no prompt") + (" differ" if len(beyond) > 1 else " differs")
-    told.append(f"By more than chance (Holm p below {_P}), {who} from {names[0]}.")
-    return told
+    sentences.append(f"By more than chance (Holm p below {_P}), {who} from {names[0]}.")
+    return sentences
 
 
 def _tabulate_prompts(study: Study) -> Table:
@@ -80,7 +81,7 @@ def _tabulate_prompts(study: Study) -> Table:
     return Table([Head("prompts"), *heads], rows)
 
 
-def prompts_section(study: Study, place: int = 1) -> Part:
+def prompts_section(study: Study, number: int = 1) -> Part:
     """Return the study: means by prompt, spread, and differences from the first."""
     blocks: list[Block] = [
         Text(f"{_prompts_title(study)}.", "lead"),
@@ -92,20 +93,23 @@ def prompts_section(study: Study, place: int = 1) -> Part:
     runs = ", ".join(str(prompt["run"]) for prompt in study["prompts"])
     note = f"Runs: {runs}. How to read these numbers: docs/noise.md."
     blocks.append(Only("page", [Text(note, "quiet")]))
-    return Part("Sensitivity to the prompt", blocks, id=f"prompts-{place}")
+    return Part("Sensitivity to the prompt", blocks, id=f"prompts-{number}")
 
 
 def _differences(study: Study, name: str) -> Table:
     """Each prompt against the first, on a scale with 0 in its middle."""
-    found = study["metrics"][name]["differences"]
-    ends = [abs(x) for d in found for x in (d["difference"], *(d["ci"] or ())) if x is not None]
-    reach = max(ends, default=0.0) or 1.0
+    differences = study["metrics"][name]["differences"]
+    reach = 0.0
+    for entry in differences:
+        for end in (entry["difference"], *(entry["ci"] or ())):
+            reach = max(reach, abs(end or 0.0))
+    reach = reach or 1.0
     label = f"Difference, {study['ci_level']:.0%} interval"
     head = [Head("Prompt"), Head(label, "estimate", low=-reach, high=reach)]
     lines = []
-    for d in found:
-        counts = f"{d['higher']:,} up, {d['lower']:,} down"
-        difference = Estimate(d["difference"], *(d["ci"] or ()))
-        lines.append(Row([str(d["prompt"]), difference, p_value(d["p_holm"]), counts]))
+    for entry in differences:
+        counts = f"{entry['higher']:,} up, {entry['lower']:,} down"
+        difference = Estimate(entry["difference"], *(entry["ci"] or ()))
+        lines.append(Row([str(entry["prompt"]), difference, p_value(entry["p_holm"]), counts]))
     caption = f"{name} against {_names(study)[0]}, question by question"
     return Table([*head, Head("Holm p"), Head("Questions")], lines, caption)

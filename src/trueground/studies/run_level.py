@@ -66,22 +66,22 @@ def compare_whole_runs(
     Row i of a and of b is one item. Beside them why others cannot be told: name → reason.
     """
     specs = [spec for key in metrics if (spec := _run_level_spec(key))]
-    known: list[Spec] = []
+    computable: list[Spec] = []
     reasons: dict[str, str] = {}
     for spec in specs:
         if all(part in metrics for part in _parts(spec)):
-            known.append(spec)
+            computable.append(spec)
         else:
             reason = (
                 f"it comes from {' and '.join(_parts(spec))}, which not both runs have; score with "
                 "these as well"
             )
             reasons |= dict.fromkeys(RunLevel([spec]).keys, reason)
-    if not known:
+    if not computable:
         return {}, reasons
-    run_level = RunLevel(known)
+    run_level = RunLevel(computable)
     bootstrap = Bootstrap(resamples, seed, level)
-    keys = [spec.key for spec in (*known, *run_level.hidden)]
+    keys = [spec.key for spec in (*computable, *run_level.hidden)]
     numbers_a, numbers_b = (
         _compute(run_level, keys, metrics, scores, clusters, bootstrap) for scores in (a, b)
     )
@@ -99,8 +99,8 @@ def compare_whole_runs(
         ]
         if name != key and uncounted:
             reasons[name] = (
-                f"not both runs tell the counts of {' and '.join(uncounted)} item by item; runs "
-                "of this version do: score again"
+                f"not both runs have the counts of {' and '.join(uncounted)} item by item; score "
+                "both again with this version"
             )
             continue
         (mean_a, drawn_a), (mean_b, drawn_b) = numbers_a[name], numbers_b[name]
@@ -131,8 +131,8 @@ def _compute(
             columns.append(scores.values[:, metrics.index(key)])
     table = np.stack(columns, axis=1)
     drawn = bootstrap.means(table, clusters)
-    known = ~np.isnan(table)
-    sums, scored = add_rows(np.where(known, table, 0.0), axis=0), sum_counts(known, axis=0)
+    has_value = ~np.isnan(table)
+    sums, scored = add_rows(np.where(has_value, table, 0.0), axis=0), sum_counts(has_value, axis=0)
     entries = {
         key: MetricSummary(
             float(total / n) if n else None, bootstrap.interval(means), bootstrap.level

@@ -80,45 +80,48 @@ def prepare_variants(
     sources: Sources,
     prompts: Sequence[str] = (),
 ) -> list[Variant]:
-    """Every task with every combination of the varied options and prompts, each different one once.
+    """Return every task with every combination of the varied options and prompts.
 
-    `prompts` are files, and `default` for the benchmark's own. An option may have no say beside
-    another one (a retriever where nothing is retrieved): then the first of the equal tasks stands
-    for all. UsageError: one value twice, and whatever `prepare` raises.
+    Equal combinations are returned once: some options have no effect with others, such as a
+    retriever if nothing is retrieved.
+
+    Args:
+        prompts: Files, and `default` for the benchmark's prompts.
+
+    Raises:
+        UsageError: A value is given twice, or `prepare` raises it.
     """
-    several = {
-        option.name: _values(option.name, options[option.name], option.default_text)
-        for option in benchmark.declared
-        if option.option.varied and option.name in options
-    }
+    several = {}
+    for option in benchmark.declared:
+        name = option.name
+        if option.option.varied and name in options:
+            several[name] = _values(name, options[name], option.default_text)
     if prompts:
         several[_PROMPT] = _values(_PROMPT, prompts, None)
-    names = {
-        name: folders(Path(str(v)).stem if name == _PROMPT else str(v) for v in values)
-        for name, values in several.items()
-    }
+    names = {}
+    for name, values in several.items():
+        names[name] = folders(Path(str(v)).stem if name == _PROMPT else str(v) for v in values)
     different: list[Variant] = []
     # For each value of an option, whatever the others, which task stands for it.
     standing: dict[tuple[str, int], list[int]] = {}
     every_place = product(*(range(len(values)) for values in several.values()))
-    for task, places in product(tasks, every_place):
-        chosen = list(zip(several, places, strict=True))
-        varied = [(name, place) for name, place in chosen if len(several[name]) > 1]
-        own = {**options, **{name: several[name][place] for name, place in chosen}}
+    for task, indices in product(tasks, every_place):
+        chosen = list(zip(several, indices, strict=True))
+        varied = [(name, index) for name, index in chosen if len(several[name]) > 1]
+        task_options = {**options, **{name: several[name][index] for name, index in chosen}}
         source = sources
         if prompts:
-            prompt = str(own.pop(_PROMPT))  # a file of that name is ./default
+            prompt = str(task_options.pop(_PROMPT))  # a file of that name is ./default
             source = replace(sources, prompt=None if prompt == DEFAULT else Path(prompt))
-        prepared = benchmark.prepare(task, own, source)
+        prepared = benchmark.prepare(task, task_options, source)
         same = prepared.name, prepared.options, prepared.prompts
-        known = ((one.task.name, one.task.options, one.task.prompts) for one in different)
-        at = next((i for i, one in enumerate(known) if one == same), len(different))
+        earlier = [(v.task.name, v.task.options, v.task.prompts) for v in different]
+        at = earlier.index(same) if same in earlier else len(different)
         if at == len(different):
-            words = [OutputPath.safe_name(task)] * (len(tasks) > 1) + [
-                names[n][place] for n, place in varied
-            ]
+            folder_parts = [OutputPath.safe_name(task)] if len(tasks) > 1 else []
+            folder_parts += [names[n][index] for n, index in varied]
             differ = [f"{n}={(names if n == _PROMPT else several)[n][p]}" for n, p in varied]
-            different.append(Variant("-".join(words), prepared, ", ".join([task, *differ])))
+            different.append(Variant("-".join(folder_parts), prepared, ", ".join([task, *differ])))
         for value in chosen:
             standing.setdefault(value, []).append(at)
     _note_without_effect(several, standing, different, sources)
@@ -130,8 +133,9 @@ def _values(
 ) -> list[str | bool | None]:
     single = value is None or isinstance(value, str | bool)
     values: list[str | bool | None] = [value] if single else [*value]  # type: ignore[list-item, misc]
-    if twice := [v for v in values if values.count(v) > 1]:
-        raise UsageError(f"--{name} {twice[0]} is given twice; give each value once")
+    repeated = [v for v in values if values.count(v) > 1]
+    if repeated:
+        raise UsageError(f"--{name} {repeated[0]} is given twice; give each value once")
     return values or [default]
 
 
@@ -144,15 +148,17 @@ def _note_without_effect(
     """Note values that are the same in all that is asked, and options without any effect."""
     for name, values in several.items():
         alike: dict[tuple[int, ...], list[str]] = {}
-        for place, value in enumerate(values):
-            alike.setdefault(tuple(standing[name, place]), []).append(str(value))
+        for index, value in enumerate(values):
+            alike.setdefault(tuple(standing[name, index]), []).append(str(value))
         for equal in alike.values():
             if len(equal) > 1:
                 sources.note(
-                    f"--{name}: {' and '.join(equal)} ask the same here; one run stands for them"
+                    f"--{name}: {' and '.join(equal)} give the same requests; they share one run"
                 )
-    first = different[0].task.unused if different else ()
-    if idle := [n for n in first if all(n in one.task.unused for one in different)]:
+    idle = list(different[0].task.unused) if different else []
+    for variant in different:
+        idle = [name for name in idle if name in variant.task.unused]
+    if idle:
         options = ", ".join(f"--{name}" for name in idle)
         sources.note(f"without effect on what is asked here: {options}")
 
@@ -168,9 +174,17 @@ def folders(names: Iterable[str]) -> list[str]:
     return taken
 
 
+def _is_same_model(answered: str, requested: str) -> bool:
+    """Return whether the names match; endpoints add a date or a folder to a name."""
+    answered, requested = answered.casefold(), requested.casefold()
+    if answered in requested or answered.rpartition("/")[2] in requested:
+        return True
+    return requested.rpartition("/")[2] in answered
+
+
 @dataclass(frozen=True)
 class SweepOutcome:
-    """A run of a sweep that came to its end, or the reason why it did not."""
+    """A finished run of a sweep, or the error that stopped it."""
 
     run: SweepRun
     path: Path
@@ -200,7 +214,7 @@ class SweepOutcome:
         return {**self.summary, **calls, **error, "out": str(self.path)}
 
     def notes(self) -> Iterator[str]:
-        """What the user should know beside the numbers."""
+        """Yield warnings about the run."""
         if self.error:
             yield f"{self.path}: {self.error}"
         if self.manifest is None:
@@ -212,20 +226,16 @@ class SweepOutcome:
         if self.result and (failed or long) and self.manifest.errors:
             reason, count = next(iter(self.manifest.errors.items()))
             again = ". --retry-failed asks again what failed" if failed else ""
-            what = [f"{failed} calls failed"] * bool(failed)
-            what += [f"{long} prompts were too long"] * bool(long)
-            yield f"{self.path}: {' and '.join(what)}; {count} times: {reason}{again}"
-        wanted = self.run.model.name
-        # Endpoints add a date or a folder ("gpt-4o-2024-08-06", "/models/llama.gguf").
-        own, last = wanted.casefold(), wanted.casefold().rpartition("/")[2]
-        others = [
-            name
-            for name in self.manifest.answered_by
-            for a in (name.casefold(),)
-            if not (a in own or last in a or a.rpartition("/")[2] in own)
-        ]
+            failures = []
+            if failed:
+                failures.append(f"{failed} calls failed")
+            if long:
+                failures.append(f"{long} prompts were too long")
+            yield f"{self.path}: {' and '.join(failures)}; {count} times: {reason}{again}"
+        requested = self.run.model.name
+        others = [name for name in self.manifest.answered_by if not _is_same_model(name, requested)]
         if others:
-            yield f"{self.path}: {wanted} was asked, {', '.join(others[:3])} answered"
+            yield f"{self.path}: {requested} was asked, {', '.join(others[:3])} answered"
 
 
 @dataclass(frozen=True)
@@ -313,7 +323,7 @@ class SweepRuns:
             raise UsageError(f"the model {min(twice)!r} is named twice; name each model once")
         runs = []
         for (model, folder), variant in product(zip(models, folders(names), strict=True), variants):
-            parts = [folder] * (len(models) > 1) + [variant.folder]
+            parts = [folder, variant.folder] if len(models) > 1 else [variant.folder]
             where = "/".join(filter(None, parts)) or "."
             runs.append(SweepRun(variant.task, model, where, variant.label))
         return cls(runs)
@@ -325,8 +335,8 @@ class SweepRuns:
         """
         fresh = RunDirectory.free_path(name)
         pattern = f"*Z-{OutputPath.safe_name(name)}*"
-        known = [path for path in fresh.parent.glob(pattern) if path.is_dir()]
-        for path in sorted(known, reverse=True):
+        candidates = [path for path in fresh.parent.glob(pattern) if path.is_dir()]
+        for path in sorted(candidates, reverse=True):
             try:
                 begun, finished = self._count_begun(path, settings)
             except (InputError, OutputError):

@@ -245,7 +245,8 @@ def _number_key(found: re.Match[bytes]) -> bytes:
 def worst_first(state: IndexState, column: Callable[[str], NDArray[Any]]) -> NDArray[np.int32]:
     """All rows, the worst first; `column` gives a column by its name.
 
-    Not grounded, partly, grounded; in each the headline's worst value; those without come last.
+    Not grounded, partly grounded, grounded; in each the headline's worst value. Those
+    without come last.
     """
     headline = WorstOrder(state.metrics).headline
     if headline is None:

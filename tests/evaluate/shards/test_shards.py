@@ -28,6 +28,7 @@ from trueground.evaluate.shards.engines import LocalEngine
 from trueground.evaluate.shards.plan import PLAN, read_plan
 from trueground.evaluate.shards.store import open_store
 from trueground.evaluate.shards.work import score_shard
+from trueground.metrics import AnswerVerdict
 from trueground.testing import synthetic_records
 
 METRICS = "f1,k_precision,support"
@@ -373,7 +374,7 @@ def test_a_table_of_arrow() -> None:
     whole = tg.score(rows, metrics=METRICS)
     assert found.column("id").to_pylist() == [row["id"] for row in rows]
     assert found.column("support").to_pylist() == whole.items["support"].to_list()
-    assert set(found.column("verdict").to_pylist()) <= {"grounded", "partly", "not", "declined"}
+    assert set(found.column("verdict").to_pylist()) <= set(AnswerVerdict.NAMES[:4])
     parts = [tg.score_table(part, metrics=METRICS) for part in (table[:20], table[20:], table[:0])]
     assert pa.concat_tables(parts).equals(found)
     assert [part.num_rows for part in parts] == [20, 30, 0]

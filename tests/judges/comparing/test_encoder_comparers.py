@@ -18,7 +18,7 @@ from tests.encoders.tiny_roberta import WINDOW, tiny_roberta
 
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import Comparer
-from trueground.judges.windows import cut
+from trueground.judges.windows import cut_windows
 from trueground.types import Comparison, ComparisonRequest, Status
 
 TWO = ("LABEL_0", "LABEL_1")
@@ -94,7 +94,7 @@ def test_bertscore_of_a_text_beyond_the_window(models: Path) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).eval()
     text = text.strip()
-    spans = cut(
+    spans = cut_windows(
         [(text, WINDOW - 2)],
         lambda texts: [len(tokenizer.tokenize(" " + part)) for part in texts],
     )[text, WINDOW - 2]
@@ -216,7 +216,7 @@ def test_faith_critic_takes_the_window_that_fits_best(models: Path) -> None:
     assert found.values["hallucination"] == pytest.approx(expected, abs=2e-6)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     room = WINDOW - 4 - len(tokenizer.tokenize(RESPONSE))
-    spans = cut([(knowledge, room)], lambda ts: [len(tokenizer.tokenize(t)) for t in ts])
+    spans = cut_windows([(knowledge, room)], lambda ts: [len(tokenizer.tokenize(t)) for t in ts])
     each = [_hallucinated(folder, knowledge[a:b], RESPONSE) for a, b in spans[knowledge, room]]
     assert found.values["hallucination"] == pytest.approx(min(each), abs=2e-6)
 

@@ -117,7 +117,7 @@ class Finder:
     def __init__(self, script: dict[tuple[str, str], TokenSpan]) -> None:
         self.script = script
 
-    def rooms(self, questions: list[str]) -> list[int]:
+    def free_tokens(self, questions: list[str]) -> list[int]:
         return [40 for _ in questions]
 
     def lengths(self, texts: list[str]) -> list[int]:
@@ -195,7 +195,7 @@ def test_a_span_that_ends_before_it_begins_is_no_answer_beside_another(q2: Q2) -
 
 def test_a_question_without_room_beside_it_is_not_asked(q2: Q2) -> None:
     changed: Any = scripted(q2, {}, Entails({}, "entailment"))
-    changed._finder.rooms = lambda questions: [20 for _ in questions]
+    changed._finder.free_tokens = lambda questions: [20 for _ in questions]
     assert told(q2, "Anything.") == (1.0, 1.0)
 
 

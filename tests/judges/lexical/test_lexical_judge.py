@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trueground.components.specs import ComponentSpec
-from trueground.judges.calibrated import rethresholded
+from trueground.judges.calibrated import with_threshold_option
 from trueground.judges.lexical.judge import LexicalJudge
 from trueground.types import JudgeRequest, ReasonKind, Verdict
 
@@ -137,7 +137,7 @@ def test_another_threshold_says_so(
     threshold: float, claim: str, supported: bool, kind: str | None, line: str
 ) -> None:
     """A verdict that it turns round does not stand beside the reason of the opposite."""
-    found = rethresholded(
+    found = with_threshold_option(
         LexicalJudge(), ComponentSpec.parse("judge", f"lexical(threshold={threshold})")
     )
     (verdict,) = found.judge([JudgeRequest(claim, ("It has 10 rooms.",))])

@@ -73,7 +73,7 @@ def test_a_plain_score(reply: str) -> None:
     score = read_score(reply)
     assert score is not None
     assert score.value == 4
-    assert reply[score.at] == "4"
+    assert reply[score.position] == "4"
 
 
 @pytest.mark.parametrize("reply", NONE)

@@ -94,7 +94,7 @@ def test_the_papers_variant_asks_always() -> None:
     assert str(check) == "alignment:paper"
 
 
-def test_what_is_cited_without_an_id_is_asked_about_too() -> None:
+def test_alignment_of_citation_without_id_is_judged() -> None:
     judge = PairJudge([("It is so.", claim(2))])
     found = aligned(
         judge, response="It has value 1 [trait 1: value 1]. It is so [x, trait 2: value 2]."

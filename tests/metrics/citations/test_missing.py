@@ -86,7 +86,7 @@ def test_statuses() -> None:
     assert set(scored(FakeJudge(default=None))["status"].values()) == {"unparseable"}
 
 
-def test_a_lone_na_is_wrong_and_nobody_is_asked() -> None:
+def test_lone_na_is_wrong_without_a_request() -> None:
     judge = FakeJudge(default=1.0)
     assert values(judge, response="[NA]") == [0.0, 0.0, 0.0]
     assert judge.requests == []

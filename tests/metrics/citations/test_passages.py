@@ -127,7 +127,7 @@ def test_without_citations_there_is_no_precision() -> None:
     assert (item.scores[R], item.scores[F]) == (0, 0)
 
 
-def test_what_cannot_be_scored() -> None:
+def test_passage_metrics_without_score_give_a_status() -> None:
     for contexts in ([], [" "]):
         item = one("a b [1].", contexts)
         assert set(item.status.values()) == {"missing_field"}
@@ -189,7 +189,7 @@ class Counted(Batch):
         return super().context_numbers(item, scope)
 
 
-def test_what_a_sentence_cites_is_looked_up_once() -> None:
+def test_context_numbers_are_computed_once_per_item() -> None:
     """Not anew for each sentence or metric: that would grow with the square of their number."""
     n = 800
     response = "\n".join(f"word{i} stands here [{i}]." for i in range(1, n + 1))

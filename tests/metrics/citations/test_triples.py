@@ -115,7 +115,7 @@ def test_no_citation() -> None:
     assert scores("") == [None, None, 0.0, 0.0]
 
 
-def test_what_cannot_be_computed() -> None:
+def test_citation_metrics_without_needed_fields_give_a_status() -> None:
     answer = f"It is {k(1)}."
     assert statuses(answer, knowledge=[]) == ["not_applicable"] * 4
     assert statuses(answer, knowledge=None) == ["missing_field"] * 4
@@ -267,8 +267,14 @@ def test_list_functions() -> None:
         ({"knowledge": graphs}, "needs gold_knowledge="),
         ({"knowledge": [[{"name": "x"}]] * 3, "gold_knowledge": gold}, "a qid"),
         ({"knowledge": graphs, "gold_knowledge": [[["Q1", "x"]]] * 3}, "expected .qid, property"),
-        ({"knowledge": graphs, "gold_knowledge": gold, "supported": [[1]] * 3}, "does not read"),
-        ({"knowledge": graphs, "gold_knowledge": gold, "variant": "own"}, "not one of"),
+        (
+            {"knowledge": graphs, "gold_knowledge": gold, "supported": [[1]] * 3},
+            "use verdicts",
+        ),
+        (
+            {"knowledge": graphs, "gold_knowledge": gold, "variant": "own"},
+            "expected one of",
+        ),
     ):
         with pytest.raises(UsageError, match=says):
             metrics.citation_precision(answers, **wrong)

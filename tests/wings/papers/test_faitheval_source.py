@@ -104,7 +104,7 @@ def test_a_lone_answer_and_an_int_id(tmp_path: Path) -> None:
         ("counterfactual", {"answerKey": "D"}, 'found str "D"; expected one of A, B, C'),
     ],
 )
-def test_what_is_missing_or_wrong_is_named(
+def test_read_items_invalid_rows_name_the_problem(
     task: str, change: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     rows = {"unanswerable": UNANSWERABLE, "inconsistent": INCONSISTENT}.get(task, COUNTERFACTUAL)
@@ -199,5 +199,5 @@ def test_two_documents_are_split(context: str) -> None:
     "context",
     ["one", "Document: one", "before\nDocument: a\nDocument: b", "Document: a\nDocument:\n"],
 )
-def test_what_is_not_two_documents_stays_whole(context: str) -> None:
+def test_split_documents_without_two_documents_returns_context(context: str) -> None:
     assert split_documents(context) == [context]

@@ -132,14 +132,14 @@ def test_one_document_is_scored_against_its_own_answer(
     assert made.options["documents"] == which
 
 
-def test_a_document_that_cannot_be_told_is_never_guessed(tmp_path: Path) -> None:
+def test_single_document_ambiguous_raises_input_error(tmp_path: Path) -> None:
     alike = {**INCONSISTENT[1], "context": "Document:\nA mill.\nDocument:\nThe mill."}
     path = jsonl(tmp_path / "inconsistent.jsonl", [INCONSISTENT[0], alike])
-    with pytest.raises(InputError, match=r"1 questions have two documents that cannot.*'i2'.*MRQA"):
+    with pytest.raises(InputError, match=r"1 questions have two documents that can't.*'i2'.*MRQA"):
         ask("inconsistent", path, documents="new")
     one = {**INCONSISTENT[1], "context": "The mill is in Ulm."}
     path = jsonl(tmp_path / "inconsistent.jsonl", [one])
-    with pytest.raises(InputError, match="have no two documents"):
+    with pytest.raises(InputError, match="don't have two documents"):
         ask("inconsistent", path, documents="original")
     assert ask("inconsistent", path)[0].record.contexts == [Passage("The mill is in Ulm.")]
     path = jsonl(tmp_path / "inconsistent.jsonl", [{**INCONSISTENT[1], "answers": ["Ulm"]}])
@@ -147,7 +147,7 @@ def test_a_document_that_cannot_be_told_is_never_guessed(tmp_path: Path) -> None
         ask("inconsistent", path, documents="new")
     path = jsonl(tmp_path / "inconsistent.jsonl", [{**INCONSISTENT[1], "answers": ["a", "b"]}])
     mrqa = str(jsonl(tmp_path / "mrqa.jsonl", MRQA))
-    with pytest.raises(InputError, match=r"name no answer of their original: 'i2'"):
+    with pytest.raises(InputError, match=r"don't name an answer of their original: 'i2'"):
         ask("inconsistent", path, documents="new", original=mrqa)
 
 
@@ -251,7 +251,7 @@ def test_a_question_without_its_original_is_an_error(data: Path, tmp_path: Path,
         ask("original", data, original=some)
     other = [{**MRQA[1], "qas": [{**MRQA[1]["qas"][0], "question": "Else?"}]}, MRQA[2]]
     path = str(jsonl(tmp_path / "other.jsonl", other))
-    with pytest.raises(InputError, match=r"1 questions read otherwise in .*: 'u1'"):
+    with pytest.raises(InputError, match=r"1 questions have another text in .*: 'u1'"):
         ask("original", data, original=path)
     again = [*MRQA, {**MRQA[1], "context": "Something else."}]
     path = str(jsonl(tmp_path / "again.jsonl", again))
@@ -267,12 +267,12 @@ def test_a_question_without_its_original_is_an_error(data: Path, tmp_path: Path,
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("original", {}, "add --original PATH with MRQA's files"),
-        ("original", {"of": "counterfactual"}, "ARC-Challenge, which has no contexts"),
+        ("original", {}, "Add --original PATH with the files of MRQA"),
+        ("original", {"of": "counterfactual"}, "ARC-Challenge, which has no original"),
         (
             "original",
             {"of": "counterfactual", "closed_book": True},
-            "add --original PATH with ARC-Challenge's",
+            "Add --original PATH with the files of ARC",
         ),
         ("original", {"closed_book": True}, "--closed-book is for --of counterfactual"),
         ("counterfactual", {"closed_book": True}, "--closed-book is for the task original"),
@@ -291,14 +291,14 @@ def test_a_question_without_its_original_is_an_error(data: Path, tmp_path: Path,
         ("answerable", {}, "unknown task of faitheval 'answerable'.*'unanswerable'"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(
+def test_make_task_invalid_options_raise_usage_error(
     name: str, options: dict[str, Any], message: str, data: Path
 ) -> None:
     with pytest.raises(UsageError, match=message):
         task(name, data, **options)
 
 
-def test_schemes(data: Path, arc: str) -> None:
+def test_make_task_scheme_sets_params_and_prompt(data: Path, arc: str) -> None:
     made = task("unanswerable", data, scheme="sampling")
     assert made.params == Params(temperature=0.3, top_p=0.9)
     assert made.prompts[0].id == "faitheval/direct-1"
@@ -364,7 +364,7 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path, arc: str) -> None
     assert '"unknown"' in first.messages[0].content
     assert first.messages[1].content.endswith("tall.\nQ: Who built the lighthouse of Varn?")
     prompt.write_text("Q: {question}\n{options}")
-    with pytest.raises(UsageError, match=r"has no place \{context\}"):
+    with pytest.raises(UsageError, match=r"has no placeholder \{context\}"):
         task("unanswerable", data, prompt)
     made = task("original", data, prompt, of="counterfactual", closed_book=True, original=arc)
     assert text(next(made.questions())).startswith("Q: Which of these is wet?\nA. water\n")
@@ -374,7 +374,7 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path, arc: str) -> None
 def test_a_prompt_that_leaves_out_what_matters(data: Path, tmp_path: Path) -> None:
     prompt = tmp_path / "mine.txt"
     prompt.write_text("Q: {question}\nC: {context}")
-    with pytest.raises(UsageError, match=r"has no place \{options\}"):
+    with pytest.raises(UsageError, match=r"has no placeholder \{options\}"):
         task("counterfactual", data, prompt)
     made = task("unanswerable", data, prompt)
     assert [p.id for p in made.prompts] == ["mine.txt"]  # the instruction is not sent

@@ -20,7 +20,7 @@ from tests.wings.papers.instruct_qa_files import PEOPLE, jsonl, single, world
 
 from trueground.benchmarks.base import Sources, Task, get_benchmark
 from trueground.studies.sweeps import prepare_variants
-from trueground.wings.search.building import add_retrievers, build_index, default_place
+from trueground.wings.search.building import add_retrievers, build_index, default_index_path
 
 BOTH = ("--retriever", "bm25", "--retriever", "bm25(k1=0.9)")
 N = 40
@@ -142,4 +142,4 @@ def test_a_copy_of_a_corpus_is_searched_with_several_retrievers(
     found = prepare_variants(get_benchmark("instruct-qa"), ("questions",), options, Sources(data))
     assert len(found) == 2
     assert len(list(found[1].task.questions())) == 7
-    assert default_place(copy).is_dir()
+    assert default_index_path(copy).is_dir()

@@ -58,7 +58,7 @@ def test_a_copy_is_fetched_and_then_found(data: Path) -> None:
     dataset = get_dataset("kalma")
     assert dataset.from_only
     assert "non-commercial" in dataset.license
-    with pytest.raises(InputError, match="not fetched yet: trueground data fetch kalma"):
+    with pytest.raises(InputError, match=r"not fetched yet\. .*data fetch kalma"):
         read_published("specific", None)
     fetch_data("kalma", from_path=data / "dataset")
     assert [entry.question for entry in read_published("general", None)[0]] == [

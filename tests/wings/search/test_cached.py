@@ -101,7 +101,7 @@ def test_other_passages_and_other_retrievers_share_nothing(cache: ResponseCache)
 def test_batches_are_kept_as_they_are_finished(
     cache: ResponseCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "_BATCH", 2)
+    monkeypatch.setattr(index, "_QUERIES_PER_BATCH", 2)
 
     class Failing(Counted):
         def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
@@ -150,5 +150,5 @@ def test_a_retriever_that_answers_another_number_of_queries() -> None:
         def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
             return super().search(queries[:-1], top)
 
-    with pytest.raises(ProtocolError, match="'counted' gave 1 lists of hits for 2 queries"):
+    with pytest.raises(ProtocolError, match="'counted' returned 1 lists of hits for 2 queries"):
         CachedRetriever(Short(), "p", None).search(["a", "b"], 2)

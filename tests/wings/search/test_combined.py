@@ -58,5 +58,5 @@ def test_the_signature_names_all_that_counts() -> None:
 
 
 def test_what_cannot_be_meant() -> None:
-    with pytest.raises(UsageError, match="joins two or more, and was given 1"):
+    with pytest.raises(UsageError, match="needs two or more retrievers, found 1"):
         Hybrid([Ranked(1)])

@@ -73,9 +73,7 @@ def test_links_out_of_a_folder_are_followed_only_where_that_is_asked(linked: Pat
     assert names(corpus_files(linked)) == inside
     entries, [told] = noted(linked)
     assert {entry.page for entry in entries} == set(inside)
-    assert told.startswith(
-        f"links that lead out of {linked} were left out: 4, first {linked}/deep;"
-    )
+    assert told.startswith(f"left out 4 links that lead out of {linked}, first {linked}/deep;")
     assert "--follow-links" in told
     followed = CorpusReading(follow_links=True)
     entries, notes = noted(linked, followed)
@@ -95,7 +93,7 @@ def test_a_folder_of_links_alone_says_so(tmp_path: Path) -> None:
     (tmp_path / "snapshot").mkdir()
     (tmp_path / "blob").write_text('{"text": "A text."}\n')
     (tmp_path / "snapshot" / "rows.jsonl").symlink_to(tmp_path / "blob")
-    with pytest.raises(InputError, match=r"no file of a corpus.*links.*: 1, first.*--follow-links"):
+    with pytest.raises(InputError, match=r"no files of a corpus.*left out 1 links.*--follow-links"):
         read(tmp_path / "snapshot")
     assert len(read(tmp_path / "snapshot", CorpusReading(follow_links=True))) == 1
     with pytest.raises(InputError, match=r"rows.jsonl is a link that leads out of the folder"):
@@ -147,7 +145,7 @@ HEADER = b"id\ttext\ttitle\n"
     [
         (
             HEADER + b"1\ta\tT\n2\tb",
-            r"p\.tsv, row 2: found 2 cells; expected 3: id, text and title",
+            r"p\.tsv, row 2: found 2 cells; expected 3, separated by tabs: id",
         ),
         (HEADER + b"1\ta\xff\tT\n", r"p\.tsv, row 1, field 'text': .*broken UTF-8; expected UTF-8"),
         (HEADER + b"1\ta\0\tT\n", r"p\.tsv, row 1, field 'text': found a NUL character"),
@@ -257,7 +255,7 @@ def test_hotpot_wikipedia(tmp_path: Path) -> None:
         PassageEntry("First. Introduction.", "40", "Whole", "Whole"),
     ]
     place = tmp_path / "AA" / "wiki_07.bz2"
-    assert notes == [f"{tmp_path}: 2 pages without text were left out, first {place}, line 2"]
+    assert notes == [f"{tmp_path}: left out 2 pages without text, first {place}, line 2"]
 
 
 @pytest.mark.parametrize(
@@ -307,7 +305,7 @@ def test_map_of_multi_hop_dense_retrieval(tmp_path: Path, indent: int | None, pa
         PassageEntry("x" * 600_000, "2", "C", "C"),
         PassageEntry("As a list.", "3", "D", "D"),
     ]
-    assert notes == [f"{path}: 1 pages without text were left out, first {path}, entry '1'"]
+    assert notes == [f"{path}: left out 1 pages without text, first {path}, entry '1'"]
 
 
 @pytest.mark.parametrize(
@@ -357,7 +355,7 @@ def files(*names: str) -> Callable[[Path], Path]:
             r"both documents \(.*b\.md\) and data files \(.*a\.jsonl\); put",
         ),
         (files("a.bz2", "b.txt"), r"both documents \(.*b\.txt\) and data files \(.*a\.bz2\)"),
-        (files("a.docx", ".b.txt"), r"holds no file of a corpus; expected names that end in \.txt"),
+        (files("a.docx", ".b.txt"), r"has no files of a corpus; expected names that end in \.txt"),
         (lambda folder: folder / "no", r"no does not exist"),
     ],
 )
@@ -373,7 +371,7 @@ def test_an_unknown_ending(tmp_path: Path) -> None:
     path.write_text('{"text": "x"}\n')
     assert read(path) == [PassageEntry("x", "0")]
     path.write_text("Plain words.")
-    with pytest.raises(InputError, match=r"cannot tell its format; expected a name .*\.pdf \(docu"):
+    with pytest.raises(InputError, match=r"unknown format; expected a name .*\.pdf \(docu"):
         read(path)
 
 

@@ -57,11 +57,11 @@ def test_published_files_that_are_wrong(
 
 def test_published_files_that_cannot_be_read(tmp_path: Path) -> None:
     good = save(tmp_path / "t.json", {"a": "x"})
-    with pytest.raises(InputError, match=r"none\.json cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"can't read .*none\.json: No such file"):
         read_corpus(good, tmp_path / "none.json")
     broken = tmp_path / "n.json"
     broken.write_text('{"a": ')
-    with pytest.raises(InputError, match=r"n\.json is no JSON file"):
+    with pytest.raises(InputError, match=r"n\.json isn't valid JSON"):
         read_corpus(good, broken)
 
 

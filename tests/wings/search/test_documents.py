@@ -217,10 +217,13 @@ def test_wrapped_lines_are_joined(lines: list[str], expected: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"a\xffb", r"n\.txt: found invalid UTF-8 \(byte 0xff at byte 2\); expected text: save it"),
+        (
+            b"a\xffb",
+            r"n\.txt: found invalid UTF-8 \(byte 0xff at byte 2\); expected text\. Save it",
+        ),
         (b"abc\0", r"n\.txt: found a NUL byte at character 4; expected text"),
         (b"\xff\xfea", r"n\.txt: found invalid UTF-16"),
-        (b" \n", r"no document in it holds any text"),
+        (b" \n", r"none of its documents has text"),
     ],
 )
 def test_files_that_are_no_text(tmp_path: Path, data: bytes, message: str) -> None:
@@ -280,9 +283,9 @@ def test_pdf_with_a_password(tmp_path: Path) -> None:
 
 BROKEN = {
     "scan.pdf": (pdf([None, None]), r"scan\.pdf: none of its 2 pages has a text layer .*OCR"),
-    "junk.pdf": (b"no pdf at all", r"junk\.pdf: it is no sound PDF file \(\w+: .*save it anew"),
-    "empty.pdf": (b"", r"empty\.pdf: it is no sound PDF file"),
-    "cut.pdf": (pdf(["x"])[:300], r"cut\.pdf: it is no sound PDF file"),
+    "junk.pdf": (b"no pdf at all", r"junk\.pdf: the PDF file is damaged \(\w+: .*save it again"),
+    "empty.pdf": (b"", r"empty\.pdf: the PDF file is damaged"),
+    "cut.pdf": (pdf(["x"])[:300], r"cut\.pdf: the PDF file is damaged"),
 }
 
 
@@ -303,11 +306,11 @@ def test_unreadable_documents_are_noted_and_left_out_where_that_is_asked(tmp_pat
     entries = list(read_entries(tmp_path, CorpusReading(skip_unreadable=True), notes.append))
     assert entries == [PassageEntry("Good.", "good.txt#0", "good", "good.txt")]
     assert [note.split(":")[0] for note in notes] == [
-        f"{tmp_path / 'blank.md'} holds no text",
+        f"{tmp_path / 'blank.md'} has no text",
         *["left out"] * 4,
     ]
     (tmp_path / "good.txt").unlink()
-    with pytest.raises(InputError, match="no document in it holds any text"):
+    with pytest.raises(InputError, match="none of its documents has text"):
         read(tmp_path, CorpusReading(skip_unreadable=True))
 
 

@@ -113,7 +113,7 @@ def test_nothing_found_and_nothing_gold() -> None:
 
 
 def test_what_cannot_be_meant() -> None:
-    with pytest.raises(UsageError, match="2 queries, 1 golds"):
+    with pytest.raises(UsageError, match="2 queries and 1 sets"):
         evaluate(Fixed(), ["0", "1"], [[{1}]], [1])
     for ks, top in (([], 5), ([0], 5), ([6], 5)):
         with pytest.raises(UsageError, match="expected each k from 1 to top"):

@@ -26,7 +26,7 @@ from trueground.wings.search.base import Hit, OpenedRetriever, RetrieverKind
 from trueground.wings.search.building import (
     add_retrievers,
     build_index,
-    default_place,
+    default_index_path,
     open_index,
     ready_index,
 )
@@ -200,7 +200,7 @@ def test_building_goes_on_where_it_stopped(
     with pytest.raises(KeyboardInterrupt):
         build_index(corpus, out, ["letters"])
     written = (out / "passages.sqlite").stat().st_mtime_ns
-    with pytest.raises(InputError, match=r"holds nothing for letters; there is no retriever\. Add"):
+    with pytest.raises(InputError, match=r"has no files for letters; it has no retriever\. Build"):
         open_index(out).open("letters")
     workshop.fail = False
     assert build_index(corpus, out, ["letters"]).retrievers == ["letters"]
@@ -216,11 +216,11 @@ def test_passages_that_were_whole_before_it_was_noted_are_taken(tmp_path: Path) 
     (folder / "empty.txt").write_text(" ")
     told: list[str] = []
     before = build_index(folder, out, [], note=told.append).signature
-    assert told == [f"{folder / 'empty.txt'} holds no text"]
+    assert told == [f"{folder / 'empty.txt'} has no text"]
     written = (out / "passages.sqlite").stat().st_mtime_ns
     # As a process leaves it that was killed before it wrote index.json.
     (out / "index.json").unlink()
-    with pytest.raises(InputError, match="is no index"):
+    with pytest.raises(InputError, match="isn't an index"):
         open_index(out)
     assert build_index(folder, out, [], note=told.append).signature == before
     assert told == told[:1] * 2
@@ -253,7 +253,7 @@ def test_a_rebuild_that_cannot_remove_the_old_says_so(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "unlink", refuse)
-        with pytest.raises(WriteError, match="cannot be removed: Permission denied"):
+        with pytest.raises(WriteError, match=r"can't remove .*: Permission denied"):
             build_index(corpus, out, [], rebuild=True)
     assert Index(out).signature == before.signature
     assert len(build_index(corpus, out, [], rebuild=True).passages) == 1
@@ -309,13 +309,13 @@ def test_an_index_of_another_corpus_or_reading_is_not_touched(tmp_path: Path) ->
     two.write_text("Another one.")
     out = tmp_path / "i"
     build_index(one, out, [])
-    with pytest.raises(InputError, match=r"from .*one\.txt, and .*two\.txt is another\. Make"):
+    with pytest.raises(InputError, match=r"from .*one\.txt, and .*two\.txt is a different corpus"):
         build_index(two, out, [])
-    with pytest.raises(UsageError, match=r"i is an index, not a corpus: leave --out .*one\.txt"):
+    with pytest.raises(UsageError, match=r"i is an index, not a corpus\. Leave out .*one\.txt"):
         build_index(out, tmp_path / "new", [])
-    with pytest.raises(UsageError, match=r"was made with reading-.*words=7.* is asked"):
+    with pytest.raises(UsageError, match=r"was made with .*, not with the requested .*words=7"):
         build_index(one, out, [], CorpusReading(words=7))
-    with pytest.raises(UsageError, match=r"words=7.* or name the corpus .* in place of its index"):
+    with pytest.raises(UsageError, match=r"words=7.* or name the corpus .* instead of its index"):
         ready_index(out, [], CorpusReading(words=7))
 
 
@@ -323,7 +323,7 @@ def test_ready_indexes_go_by_content_and_reading(
     corpus: Path, tmp_path: Path, workshop: Workshop
 ) -> None:
     first = ready_index(corpus, ["letters"])
-    assert first.path == default_place(corpus)
+    assert first.path == default_index_path(corpus)
     assert first.path.parent == tmp_path / "home" / "indexes"
     os.utime(corpus, ns=(5, 5))
     assert ready_index(corpus, ["letters"]).path == first.path
@@ -362,16 +362,16 @@ def test_bm25_and_a_bi_encoder_together(corpus: Path, tmp_path: Path) -> None:
 def test_other_peoples_folders_are_left_alone(corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.json").write_text('{"name": "a web app"}')
-    with pytest.raises(OutputError, match="holds files but no index"):
+    with pytest.raises(OutputError, match="contains files but no index"):
         build_index(corpus, tmp_path / "mine", [], rebuild=True)
     with pytest.raises(OutputError, match="is a file"):
         build_index(corpus, corpus, [])
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "a.txt").write_text("Text.")
-    with pytest.raises(OutputError, match="lies in the corpus"):
+    with pytest.raises(OutputError, match="is inside the corpus"):
         build_index(folder, folder / "index", [])
-    with pytest.raises(InputError, match=r"is no index: index\.json"):
+    with pytest.raises(InputError, match=r"isn't an index: index\.json"):
         open_index(folder)
 
 
@@ -392,11 +392,11 @@ def test_files_that_are_no_index_of_ours(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"found format 99, and this trueground reads format 2"):
         open_index(out)
     (out / "index.json").write_bytes(orjson.dumps(state | {"files": 3}))
-    with pytest.raises(InputError, match=r"cannot be read: .*; delete .* and build it again"):
+    with pytest.raises(InputError, match=r"can't read .*; delete .* and build it again"):
         open_index(out)
     state["passages"] = "0"
     (out / "index.json").write_bytes(orjson.dumps(state))
-    with pytest.raises(InputError, match=r"holds other passages .*: trueground index build "):
+    with pytest.raises(InputError, match=r"don't belong to .*: trueground index build "):
         open_index(out)
     add_retrievers(out, [])
     open_index(out)
@@ -450,7 +450,7 @@ def held(out: Path) -> Iterator[subprocess.Popen[str]]:
 def test_another_process_is_waited_for(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(building, "_NOTED_AFTER", 1)
+    monkeypatch.setattr(building, "_SILENT_WAIT_SECONDS", 1)
     out = tmp_path / "i"
     out.mkdir()
     told: list[str] = []
@@ -466,7 +466,7 @@ def test_another_process_is_waited_for(
         made = build_index(corpus, out, [], progress=lambda *step: steps.append(step), note=note)
         assert len(made.passages) == len(ROWS)
     [words] = told
-    assert words.startswith(f"another process builds the index {out}; this one goes on when")
+    assert words.startswith(f"another process is building the index {out}; waiting until")
     assert [step for step in steps if step[0] == "wait for another"][:2] == [
         ("wait for another", 0, None),
         ("wait for another", 1, None),
@@ -547,7 +547,7 @@ def test_ctrl_c_ends_the_waiting(corpus: Path, tmp_path: Path) -> None:
 def test_what_is_whole_is_used_while_another_process_builds(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(building, "_NOTED_AFTER", 0)
+    monkeypatch.setattr(building, "_SILENT_WAIT_SECONDS", 0)
     place, out = ready_index(corpus, ["letters"]).path, tmp_path / "i"
     build_index(corpus, out, ["letters"])
     with held(place), held(out):
@@ -557,7 +557,7 @@ def test_what_is_whole_is_used_while_another_process_builds(
         def give_up(said: str) -> None:
             raise LookupError(said)
 
-        with pytest.raises(LookupError, match="another process builds the index"):
+        with pytest.raises(LookupError, match="another process is building the index"):
             ready_index(corpus, ["letters(case=upper)"], note=give_up)
 
 
@@ -573,11 +573,11 @@ def test_an_index_that_is_made_anew_meanwhile_gets_no_old_files(
         monkeypatch.undo()
         monkeypatch.setitem(kinds.retrievers, "letters", workshop.kind)
         build_index(other, out, [], rebuild=True)
-        with building._building(path, do_nothing, do_nothing):
+        with building._lock_for_build(path, do_nothing, do_nothing):
             yield
 
-    monkeypatch.setattr(building, "_building", later)
-    with pytest.raises(OutputError, match="made anew by another process, from other passages"):
+    monkeypatch.setattr(building, "_lock_for_build", later)
+    with pytest.raises(OutputError, match=r"another process rebuilt the index .*"):
         add_retrievers(out, ["letters"])
     assert workshop.built == []
     assert add_retrievers(out, ["letters"]).retrievers == ["letters"]
@@ -612,15 +612,15 @@ def test_the_parts_that_keep_files(written: str, found: list[str]) -> None:
         ("hybrd:'letters + letters'", "Did you mean 'hybrid'"),
         ("letters(kase=1)", "unknown option of the retriever letters 'kase'"),
         ("hybrid", 'none is named; write hybrid:"bm25 \\+ dense:MODEL"'),
-        ("hybrid:'letters'", "joins two or more, and was given 1"),
+        ("hybrid:'letters'", "needs two or more retrievers, found 1"),
         ("hybrid:'letters + '", "found nothing on one side|joins two or more"),
         ("hybrid:'letters +  + letters'", "found nothing on one side"),
         ("hybrid:'letters+letters'", "expected a blank on each side of the \\+ between"),
         ("hybrid:'letters(weight=2) +letters'", "expected a blank on each side of the \\+"),
-        ("hybrid:'dense:a+letters'", "was given 1; .* with a blank on each side of the"),
+        ("hybrid:'dense:a+letters'", "found 1; .* with a space on each side of the"),
         ("hybrid:'letters + letters'(depth=0)", "depth='0'; expected a whole number, 1 or more"),
         ("hybrid:'letters + letters'(k=-1)", "k='-1'; expected a number, 0 or more"),
-        ("multi-hop:'letters + letters'", "searches with one retriever, and was given 2"),
+        ("multi-hop:'letters + letters'", "needs one retriever, found 2"),
         ("multi-hop:letters(hops=0)", "hops='0'; expected a whole number, 1 or more"),
         ("multi-hop:letters(passages=all)", "expected one of text, titled"),
         ("multi-hop:letters(beams=2)", "Did you mean 'beam'"),
@@ -663,7 +663,7 @@ def test_in_memory_too() -> None:
     assert len(stems.retriever.search(["cranes"], 5)[0]) == 2
     exact = open_over("bm25(stem=false)", untitled("He built cranes.", "A crane was built."))
     assert len(exact.retriever.search(["cranes"], 5)[0]) == 1
-    with pytest.raises(UsageError, match="letters keeps files, and here passages are searched in"):
+    with pytest.raises(UsageError, match="letters needs an index on disk"):
         open_over("letters", corpus)
 
 

@@ -18,7 +18,7 @@ from trueground.wings.search.base import Hit, OpenedRetriever, RetrieverKind
 from trueground.wings.search.building import (
     add_retrievers,
     build_index,
-    default_place,
+    default_index_path,
     open_index,
     ready_index,
 )
@@ -117,9 +117,9 @@ def test_damaged_passages_are_read_again(
     out = with_bm25(corpus, tmp_path / "i")
     before = open_index(out).signature
     damage(out / "passages.sqlite")
-    with pytest.raises(InputError, match=rf"make them anew .*: trueground index build {out}"):
+    with pytest.raises(InputError, match=rf"rebuild the passages .*: trueground index build {out}"):
         open_index(out)
-    with pytest.raises(InputError, match="make them anew"):
+    with pytest.raises(InputError, match="rebuild"):
         ready_index(out, [])  # as of a dry run, which writes nothing
     made = fix(corpus, out)
     assert made.signature == open_index(out).signature == before
@@ -130,9 +130,9 @@ def test_damaged_passages_are_read_again(
 
 
 def test_an_index_under_home_is_mended_by_the_next_run(corpus: Path) -> None:
-    with_bm25(corpus, default_place(corpus))
+    with_bm25(corpus, default_index_path(corpus))
     for remove, part in ((Path.unlink, "passages.sqlite"), (shutil.rmtree, "retrievers/bm25")):
-        remove(default_place(corpus) / part)
+        remove(default_index_path(corpus) / part)
         assert found(ready_index(corpus, ["bm25"])) == [0, 1, 2, 3, 4]
 
 
@@ -149,12 +149,12 @@ def test_passages_without_their_corpus_cannot_be_mended(corpus: Path, tmp_path: 
     build_index(corpus, out, [])
     (out / "passages.sqlite").unlink()
     away = corpus.rename(tmp_path / "away.jsonl")
-    with pytest.raises(InputError, match=rf"corpus {corpus} .* is not there.*--out {out} --rebu"):
+    with pytest.raises(InputError, match=rf"so is the corpus {corpus} .*--out {out} --rebu"):
         add_retrievers(out, [])
     assert len(build_index(away, out, [], rebuild=True).passages) == len(ROWS)
     (out / "passages.sqlite").unlink()
     away.write_bytes(orjson.dumps(ROWS[0]))
-    with pytest.raises(InputError, match=r"away\.jsonl has changed\. Make it anew with --rebuild"):
+    with pytest.raises(InputError, match=r"away\.jsonl has changed\. Rebuild it with --rebuild"):
         add_retrievers(out, [])
 
 
@@ -227,7 +227,7 @@ def test_a_corpus_that_changes_while_it_is_read(
             if same_time:
                 os.utime(corpus, ns=times)
 
-    out = default_place(corpus) if usual else tmp_path / "i"
+    out = default_index_path(corpus) if usual else tmp_path / "i"
     with pytest.raises(InputError, match=r"changed while it was read: .*corpus\.jsonl has changed"):
         build_index(corpus, None if usual else out, [], progress=change)
     assert not out.exists()
@@ -244,7 +244,7 @@ def test_a_corpus_that_is_removed_while_it_is_read(corpus: Path, tmp_path: Path)
     folder.mkdir()
     rows = [{"text": f"Text {i}."} for i in range(5_000)]
     (folder / "a.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    with pytest.raises(InputError, match=r"docs is gone\. Nothing of it is kept"):
+    with pytest.raises(InputError, match=r"docs is gone\. The index was not built"):
         build_index(folder, out, [], progress=remove)
     assert not is_index(out)
 
@@ -258,7 +258,7 @@ def test_a_corpus_that_could_not_be_read_binds_nothing(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"b\.txt: found invalid UTF-8"):
             build_index(folder, place, [])
     assert not is_index(out)
-    assert not is_index(default_place(folder))
+    assert not is_index(default_index_path(folder))
     skip = CorpusReading(skip_unreadable=True)
     assert len(build_index(folder, tmp_path / "skipped", [], skip).passages) == 1
     (folder / "b.txt").unlink()
@@ -273,7 +273,7 @@ def test_an_index_without_anything_whole_is_begun_anew(tmp_path: Path) -> None:
     build_index(one, out, [])
     (out / "index.json").unlink()
     assert build_index(two, out, []).passages[0].text == "Another one."
-    with pytest.raises(InputError, match=r"was made from .*two\.txt, and .*one\.txt is another"):
+    with pytest.raises(InputError, match=r"from .*two\.txt, and .*one\.txt is a different corpus"):
         build_index(one, out, [])
 
 
@@ -288,9 +288,9 @@ def test_a_rebuild_needs_no_sound_passages(corpus: Path, tmp_path: Path) -> None
 
 
 def test_each_failure_to_write_has_its_own_step(corpus: Path, tmp_path: Path) -> None:
-    assert next_step(OSError(28, "No space left on device")) == "make room there"
+    assert next_step(OSError(28, "No space left on device")) == "free some disk space"
     assert next_step(PermissionError(13, "Permission denied")) == "allow writing there"
     assert next_step(OSError(30, "Read-only file system")) == "allow writing there"
     state = read_index_file(build_index(corpus, tmp_path / "i", []).path)
-    with pytest.raises(WriteError, match=r"No such file or directory; fix that, then run again"):
+    with pytest.raises(WriteError, match=r"No such file or directory; fix the cause, then run"):
         state.write(tmp_path / "none")

@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 from tests.wings.search.corpus_files import generated
 
 from trueground.errors import InputError, OutputError, WriteError
-from trueground.wings.search.store import PassageEntry, PassageStore, TornError, page_key
+from trueground.wings.search.store import CorruptStoreError, PassageEntry, PassageStore, page_key
 
 ENTRIES = [
     PassageEntry("Der Fluss\nist lang.", "a", "Loire", "https://host/Loire"),
@@ -110,7 +110,7 @@ def test_any_text_comes_back(
             PassageEntry(" \n", "x", None, "a.txt"),
             r"passage 4 \(counted from 0; id 'x', page 'a.txt'\): fo",
         ),
-        (PassageEntry("", "x"), r"found blank text; expected some characters"),
+        (PassageEntry("", "x"), r"found blank text; expected some text"),
         (PassageEntry("x", "  ", None, "p"), r"passage 4 .*found a blank id"),
         (
             PassageEntry("x", "b"),
@@ -118,9 +118,9 @@ def test_any_text_comes_back(
         ),
         (
             PassageEntry("cut \ud83d", "x"),
-            r"id 'x' holds a lone surrogate \(\\ud83d\); expected whole",
+            r"id 'x' contains a lone surrogate \(\\ud83d\); expected valid",
         ),
-        (PassageEntry("x", "\udcff"), r"holds a lone surrogate"),
+        (PassageEntry("x", "\udcff"), r"contains a lone surrogate"),
     ],
 )
 def test_wrong_entries_leave_nothing(tmp_path: Path, wrong: PassageEntry, message: str) -> None:
@@ -130,7 +130,7 @@ def test_wrong_entries_leave_nothing(tmp_path: Path, wrong: PassageEntry, messag
 
 
 def test_no_entries(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the corpus holds no passage"):
+    with pytest.raises(InputError, match="the corpus has no passages"):
         PassageStore.write(tmp_path / "s", [])
 
 
@@ -145,7 +145,7 @@ def test_a_reader_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_there_stays(store: PassageStore, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="s is there already; remove it, or choose another"):
+    with pytest.raises(OutputError, match="s exists already; remove it, or choose another"):
         PassageStore.write(tmp_path / "s", ENTRIES)
     assert len(PassageStore(tmp_path / "s")) == 4
 
@@ -164,13 +164,13 @@ def test_what_a_killed_process_left_is_written_over(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(WriteError, match="could not be written to"):
+    with pytest.raises(WriteError, match="can't write the passages to"):
         PassageStore.write(tmp_path / "s", ENTRIES)
 
 
 def test_a_file_where_a_folder_belongs(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(WriteError, match=r"could not be written to .*file/s: "):
+    with pytest.raises(WriteError, match=r"can't write the passages to .*file/s: "):
         PassageStore.write(tmp_path / "file" / "s", ENTRIES)
 
 
@@ -189,8 +189,8 @@ def emptied(path: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        (Path.unlink, "there are no passages in .*build one"),
-        (cut_off, r"damaged or incomplete \(it is cut off\); build it again"),
+        (Path.unlink, "there are no passages; .*build one"),
+        (cut_off, r"damaged or incomplete \(it is truncated\); rebuild it"),
         (no_database, r"damaged or incomplete \(file is not a database\)"),
         (emptied, r"damaged or incomplete \(no such table: meta\)"),
     ],
@@ -199,7 +199,7 @@ def test_damage_is_named(store: PassageStore, harm: object, message: str) -> Non
     assert callable(harm)
     assert store.path is not None
     harm(store.path)
-    with pytest.raises(TornError, match=message):
+    with pytest.raises(CorruptStoreError, match=message):
         PassageStore(store.path)
 
 
@@ -208,7 +208,9 @@ def test_another_format_is_refused(store: PassageStore) -> None:
     with closing(sqlite3.connect(store.path)) as db:
         db.execute("UPDATE meta SET format = 9")
         db.commit()
-    with pytest.raises(TornError, match="found passages of format 9, expected 2; build it again"):
+    with pytest.raises(
+        CorruptStoreError, match="found passages of format 9, expected 2; rebuild it"
+    ):
         PassageStore(store.path)
 
 
@@ -219,9 +221,9 @@ def test_passages_that_are_gone_are_named_when_they_are_read(store: PassageStore
         db.commit()
     again = PassageStore(store.path)
     assert again[0].id == "a"
-    with pytest.raises(TornError, match="passage 2 is not there"):
+    with pytest.raises(CorruptStoreError, match="passage 2 is missing"):
         again[2]
-    with pytest.raises(TornError, match="found 3 passages from number 0 to 3"):
+    with pytest.raises(CorruptStoreError, match="found 3 of the 4 passages from number 0 on"):
         list(again.texts)
 
 

@@ -53,16 +53,16 @@ class Comparer(Component[ComparisonRequest, Comparison]):
             UsageError: A name or option is unknown, or a rater is needed and none is named.
             InputError: A model can't be found.
         """
-        given = ComponentSpec.parse("comparer", written, cache=cache)
-        if given.name in _ON_LANGUAGE_MODELS:
+        spec = ComponentSpec.parse("comparer", written, cache=cache)
+        if spec.name in _ON_LANGUAGE_MODELS:
             if rater is None or rater.model is None:
                 raise UsageError(
-                    f"{given.name.replace('-', '_')} asks a language model, and none is named; add "
+                    f"{spec.name.replace('-', '_')} asks a language model, and none is named; add "
                     '--rater "llm:MODEL(base_url=URL)"'
                 )
-            options = {**rater.options, **given.options}
-            given = ComponentSpec("comparer", given.name, rater.model, options, cache)
-        return comparers.make(given)
+            options = {**rater.options, **spec.options}
+            spec = ComponentSpec("comparer", spec.name, rater.model, options, cache)
+        return comparers.make(spec)
 
     @abstractmethod
     def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:

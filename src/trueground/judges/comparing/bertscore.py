@@ -13,8 +13,8 @@ from trueground.components import ComponentSpec
 from trueground.encoders import EncoderOptions, LayerEncoder
 from trueground.errors import UsageError
 from trueground.judges.comparing import Comparer
-from trueground.judges.comparing.small import BROKEN, check_options
-from trueground.judges.windows import RULE, cut
+from trueground.judges.comparing.small import NOT_FINITE, check_options
+from trueground.judges.windows import RULE, cut_windows
 from trueground.types import Comparison, ComparisonRequest, Status
 
 T = TypeVar("T")
@@ -34,18 +34,18 @@ VALUES = ("precision", "recall", "f1")
 _HELD = 16_384
 
 
-def bertscore(given: ComponentSpec) -> BertScore:
+def bertscore(spec: ComponentSpec) -> BertScore:
     """The comparer `bertscore:MODEL(layer=NUMBER,…)`."""
-    check_options(given, "layer", runs=("torch",))
-    model = given.model or MODEL
+    check_options(spec, "layer", runs=("torch",))
+    model = spec.model or MODEL
     published = LAYERS.get(model.partition("@")[0])
-    if published is None and "layer" not in given.options:
+    if published is None and "layer" not in spec.options:
         raise UsageError(
             f"bertscore:{model}: no layer is published for this model; say with layer=NUMBER which "
             f"one is read. Without it the model may be {', '.join(LAYERS)}"
         )
-    layer = given.whole("layer", published or 1)
-    return BertScore(LayerEncoder(model, layer, EncoderOptions.of(given)), keep=given.cache)
+    layer = spec.whole("layer", published or 1)
+    return BertScore(LayerEncoder(model, layer, EncoderOptions.of(spec)), keep=spec.cache)
 
 
 class _Window(NamedTuple):
@@ -146,7 +146,7 @@ class BertScore(Comparer):
 
     def _windows(self, texts: Sequence[str]) -> dict[str, list[_Window]]:
         room = self._encoder.window - self._encoder.specials
-        spans = cut(((text, room) for text in texts), self._encoder.lengths)
+        spans = cut_windows(((text, room) for text in texts), self._encoder.lengths)
         windows = {}
         for text in texts:
             ends = [0, *(end for _, end in spans[text, room])]
@@ -197,7 +197,7 @@ def _best(rows: Sequence[Floats]) -> Comparison:
     if not rows:
         return Comparison(status=Status.MISSING_FIELD, reason="there is no text to compare with")
     if not np.isfinite(rows).all():
-        return Comparison(status=Status.ERROR, reason=BROKEN)
+        return Comparison(status=Status.ERROR, reason=NOT_FINITE)
     return Comparison(dict(zip(VALUES, np.max(rows, axis=0).tolist(), strict=True)))
 
 

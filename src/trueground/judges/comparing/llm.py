@@ -71,12 +71,12 @@ class LLMComparer(LLMComponent, Comparer):
     name: str
     values: tuple[str, ...]
 
-    def __init__(self, given: ComponentSpec) -> None:
-        super().__init__(given, ("prompt",))
-        self.name = given.name
-        value, file, self._places = _QUESTIONS[given.name]
+    def __init__(self, spec: ComponentSpec) -> None:
+        super().__init__(spec, ("prompt",))
+        self.name = spec.name
+        value, file, self._places = _QUESTIONS[spec.name]
         self.values = (value,)
-        path = given.options.get("prompt")
+        path = spec.options.get("prompt")
         if path is None:
             self._prompt = Prompt.packaged("trueground.judges.comparing", file)
         else:

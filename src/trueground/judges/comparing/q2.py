@@ -19,8 +19,8 @@ from trueground.components import ComponentSpec
 from trueground.encoders import AnswerFinder, CrossEncoder, EncoderOptions, QuestionWriter
 from trueground.errors import UsageError
 from trueground.judges.comparing import Comparer
-from trueground.judges.encoder import OnEncoder
-from trueground.judges.windows import cut
+from trueground.judges.encoder import EncoderComponent
+from trueground.judges.windows import cut_windows
 from trueground.text import WORD_LISTS, View, Word, split_sentences
 from trueground.types import Comparison, ComparisonRequest, Status
 
@@ -33,7 +33,7 @@ _EXPECTED = ("entailment", "neutral", "contradiction")
 _LABELS = {"entailment": 1.0, "contradiction": 0.0}  # what they count
 _ARTICLES = re.compile(r"\b(a|an|the|in|our)\b")
 _NO_MARKS = str.maketrans("", "", string.punctuation)
-_LEAST_ROOM = 32  # tokens of knowledge beside a question
+MIN_KNOWLEDGE_TOKENS = 32  # tokens of knowledge beside a question
 # Small words that stand inside a name: "Bank of England", "Vasco da Gama".
 _INSIDE = frozenset(
     ("of", "the", "de", "da", "di", "la", "le", "du", "von", "van", "der", "and", "for")
@@ -58,10 +58,10 @@ class Q2(Comparer):
     in_one_process = True
     uses_encoder = True
 
-    def __init__(self, given: ComponentSpec) -> None:
-        given.check(("device", "dtype", *MODELS), model=False)
-        options = EncoderOptions.of(given)
-        models = {part: given.options.get(part, name) for part, name in MODELS.items()}
+    def __init__(self, spec: ComponentSpec) -> None:
+        spec.check(("device", "dtype", *MODELS), model=False)
+        options = EncoderOptions.of(spec)
+        models = {part: spec.options.get(part, name) for part, name in MODELS.items()}
         self._writer = QuestionWriter(models["questions"], options)
         self._finder = AnswerFinder(models["answers"], options)
         self._entailment = _Entailment(models["nli"], options)
@@ -104,7 +104,7 @@ class Q2(Comparer):
         for question in self._writer.write(candidate, response):
             if not question or is_personal(question):
                 continue
-            if self._finder.rooms([question])[0] < _LEAST_ROOM:
+            if self._finder.free_tokens([question])[0] < MIN_KNOWLEDGE_TOKENS:
                 continue  # it leaves no room for a text beside it
             own = self._answer(question, response)
             if own is None or _clean(own) != _clean(candidate):
@@ -125,15 +125,15 @@ class Q2(Comparer):
 
     def _answer(self, question: str, text: str) -> str | None:
         """The surest answer of any window; None where there is none."""
-        (room,) = self._finder.rooms([question])
-        spans = cut([(text, room)], self._finder.lengths)[(text, room)]
+        (room,) = self._finder.free_tokens([question])
+        spans = cut_windows([(text, room)], self._finder.lengths)[(text, room)]
         answers = [self._finder.find(question, text[start:end]) for start, end in spans]
         some = [one for one in answers if one.text is not None]
         # A span that ends before it begins is no answer, however sure, where there is another.
         return max(some, key=lambda one: (bool(one.text), one.score)).text if some else None
 
 
-class _Entailment(OnEncoder):
+class _Entailment(EncoderComponent):
     """A classifier with the labels entailment, neutral and contradiction."""
 
     encoder: CrossEncoder
@@ -158,9 +158,9 @@ class _Entailment(OnEncoder):
         """The label beside the window of the premise that entails the most; None: too long."""
         free = self.encoder.window - self.encoder.specials
         room = free - self.encoder.lengths([hypothesis])[0]
-        if room < _LEAST_ROOM:
+        if room < MIN_KNOWLEDGE_TOKENS:
             return None
-        spans = cut([(premise, room)], self.encoder.lengths)[(premise, room)]
+        spans = cut_windows([(premise, room)], self.encoder.lengths)[(premise, room)]
         labels = [self._label(premise[start:end], hypothesis) for start, end in spans]
         return max(labels, key=lambda one: one[1])[0] if labels else None
 

@@ -12,52 +12,52 @@ from trueground.encoders import CrossEncoder, EncoderOptions
 from trueground.errors import MissingExtraError
 from trueground.judges.classifiers import find_output
 from trueground.judges.comparing import Comparer
-from trueground.judges.encoder import LEAST_ROOM, OPTIONS, OnEncoder, softmax
-from trueground.judges.windows import RULE, Span, cut
+from trueground.judges.encoder import MIN_EVIDENCE_TOKENS, OPTIONS, EncoderComponent, softmax
+from trueground.judges.windows import RULE, Span, cut_windows
 from trueground.types import Comparison, ComparisonRequest, Status
 
 # The published model is one of TensorFlow; this is its conversion.
 BEM_MODEL = "kortukov/answer-equivalence-bem"
 FAITH_CRITIC_MODEL = "McGill-NLP/roberta-large-faithcritic"
-BROKEN = "the model gave no finite numbers: its weights or its arithmetic are broken"
+NOT_FINITE = "the model gave no finite numbers: its weights or its arithmetic are broken"
 _EQUIVALENT = ("equivalent", "equivalence")
 _HALLUCINATED = ("hallucination", "hallucinated", "unfaithful")
 
 
 def check_options(
-    given: ComponentSpec, *more: str, runs: Sequence[str] = ("torch", "onnxruntime")
+    spec: ComponentSpec, *more: str, runs: Sequence[str] = ("torch", "onnxruntime")
 ) -> None:
     """UsageError for an option that is not known; MissingExtraError where nothing is installed
     that runs the model: the extra that runs every one.
     """
-    given.check((*OPTIONS, *more))
+    spec.check((*OPTIONS, *more))
     if not any(map(find_spec, runs)):
-        raise MissingExtraError(f"the comparer {given.name}", "hf")
+        raise MissingExtraError(f"the comparer {spec.name}", "hf")
 
 
-def bem(given: ComponentSpec) -> Bem:
+def bem(spec: ComponentSpec) -> Bem:
     """The comparer `bem:MODEL(label=NAME,…)`."""
-    check_options(given, "label")
-    scorer = CrossEncoder(given.model or BEM_MODEL, EncoderOptions.of(given))
-    return Bem("bem-1", scorer, _find_label(given, scorer, _EQUIVALENT))
+    check_options(spec, "label")
+    scorer = CrossEncoder(spec.model or BEM_MODEL, EncoderOptions.of(spec))
+    return Bem("bem-1", scorer, _find_label(spec, scorer, _EQUIVALENT))
 
 
-def faith_critic(given: ComponentSpec) -> FaithCritic:
+def faith_critic(spec: ComponentSpec) -> FaithCritic:
     """The comparer `faith-critic:MODEL(label=NAME,…)`."""
-    check_options(given, "label")
-    scorer = CrossEncoder(given.model or FAITH_CRITIC_MODEL, EncoderOptions.of(given))
-    label = _find_label(given, scorer, _HALLUCINATED)
+    check_options(spec, "label")
+    scorer = CrossEncoder(spec.model or FAITH_CRITIC_MODEL, EncoderOptions.of(spec))
+    label = _find_label(spec, scorer, _HALLUCINATED)
     return FaithCritic(f"faith-critic-1|{RULE}", scorer, label)
 
 
-def _find_label(given: ComponentSpec, scorer: CrossEncoder, wanted: Sequence[str]) -> str:
+def _find_label(spec: ComponentSpec, scorer: CrossEncoder, label_names: Sequence[str]) -> str:
     """The output that is meant; of two without names (LABEL_0, LABEL_1) it is the second."""
     default = "label_1" if tuple(scorer.labels) == ("label_0", "label_1") else None
     hint = "Say which one is meant with label=NAME"
-    return find_output(given, scorer, wanted, default, "two, or one", hint)
+    return find_output(spec, scorer, label_names, default, "two, or one", hint)
 
 
-class _Classifier(OnEncoder, Comparer):
+class _Classifier(EncoderComponent, Comparer):
     """A comparer whose only value is the softmax of one output."""
 
     signature: str
@@ -120,7 +120,7 @@ class Bem(_Classifier):
                 reason += f"{self.encoder.window} tokens"
                 results.append(Comparison(status=Status.TOO_LONG, reason=reason))
             elif not all(math.isfinite(known[triple]) for triple in read):
-                results.append(Comparison(status=Status.ERROR, reason=BROKEN))
+                results.append(Comparison(status=Status.ERROR, reason=NOT_FINITE))
             else:
                 results.append(Comparison({"bem": max(known[triple] for triple in read)}))
         return results
@@ -141,22 +141,22 @@ class FaithCritic(_Classifier):
         """One comparison for each request; equal pairs are read once."""
         free = self.encoder.window - self.encoder.specials
         tokens = self._count(r.response for r in requests if r.response.strip())
-        wanted = [
+        label_names = [
             (" ".join(t for t in r.texts if t.strip()), free - tokens.get(r.response, free))
             for r in requests
         ]
-        windows = cut((w for w in wanted if w[1] > 0), self.encoder.lengths)
-        spans = [windows.get(w, []) for w in wanted]
+        windows = cut_windows((w for w in label_names if w[1] > 0), self.encoder.lengths)
+        spans = [windows.get(w, []) for w in label_names]
         pairs = [
             # Pieces of knowledge that are too small say nothing.
             []
-            if len(own) > 1 and room < LEAST_ROOM
+            if len(own) > 1 and room < MIN_EVIDENCE_TOKENS
             else [(knowledge[start:end], request.response) for start, end in own]
-            for request, (knowledge, room), own in zip(requests, wanted, spans, strict=True)
+            for request, (knowledge, room), own in zip(requests, label_names, spans, strict=True)
         ]
         known = self._shares(pair for own in pairs for pair in own)
         return [
-            self._compare(request, wanted[i][0], spans[i], [known[pair] for pair in pairs[i]])
+            self._compare(request, label_names[i][0], spans[i], [known[pair] for pair in pairs[i]])
             for i, request in enumerate(requests)
         ]
 
@@ -170,11 +170,12 @@ class FaithCritic(_Classifier):
         if not shares:
             return Comparison(
                 status=Status.TOO_LONG,
-                reason=f"the response takes so much of the model's window of "
-                f"{self.encoder.window} tokens that fewer than {LEAST_ROOM} are left for knowledge",
+                reason="the response takes so much of the model's window of "
+                f"{self.encoder.window} tokens that fewer than {MIN_EVIDENCE_TOKENS} are left for "
+                "knowledge",
             )
         if not all(map(math.isfinite, shares)):
-            return Comparison(status=Status.ERROR, reason=BROKEN)
+            return Comparison(status=Status.ERROR, reason=NOT_FINITE)
         least = min(shares)
         start, end = spans[shares.index(least)]
         detail = {"windows": len(shares), "start": start, "end": end} if len(shares) > 1 else None

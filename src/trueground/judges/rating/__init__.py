@@ -122,8 +122,8 @@ class LLMRater(LLMComponent, Rater):
 
     name = "llm"
 
-    def __init__(self, given: ComponentSpec) -> None:
-        super().__init__(given)
+    def __init__(self, spec: ComponentSpec) -> None:
+        super().__init__(spec)
         self._rubrics: dict[tuple[str, str], Prompt] = {}
         self._alternatives = list(_ALTERNATIVES)
 

@@ -1,9 +1,9 @@
 /* The answers of a run: the list, the worst first, that is searched, filtered, exported. They come
    from `TG.source` (source.js). */
 const LIST = "#items";
-const VERDICT_WORDS = { grounded: "grounded", partly: "partly grounded", not: "not grounded", declined: "declined", unscored: "not judged" };
-const VERDICT_TONES = { grounded: "supported", partly: "partly", not: "unsupported", declined: "unknown", unscored: "unknown" };
-const VERDICT_SIGNS = { grounded: "✓", partly: "◐", not: "✗", declined: "–", unscored: "?" };
+const VERDICT_WORDS = { grounded: "grounded", partly_grounded: "partly grounded", not_grounded: "not grounded", abstained: "declined to answer", unscored: "not judged" };
+const VERDICT_TONES = { grounded: "supported", partly_grounded: "partly", not_grounded: "unsupported", abstained: "unknown", unscored: "unknown" };
+const VERDICT_SIGNS = { grounded: "✓", partly_grounded: "◐", not_grounded: "✗", abstained: "–", unscored: "?" };
 
 /* What the list is drawn with; a server may tell more of it as a run goes on. */
 const about = () => TG.source.about;
@@ -204,7 +204,7 @@ function AnswerList() {
     <button type="button" id="save-jsonl" onClick=${() => TG.source.save(state, "jsonl")}>JSONL</button></form>
     ${TG.source.note ? html`<p class="note" role="note">${TG.source.note}</p>` : null}
     ${error ? html`<p class="warning" role="note">${error}</p>` : null}
-    ${state.sort === "worst" && headline ? html`<p class="quiet noprint">${judged ? `Those called not grounded first, then partly; in each by ${headline}.` : `By ${headline}, ${about().lower.includes(headline) ? "highest" : "lowest"} first.`} Open one to see each claim beside the passages: a click on a claim leads to its place.</p>` : null}
+    ${state.sort === "worst" && headline ? html`<p class="quiet noprint">${judged ? `Those called not grounded first, then those partly grounded; in each by ${headline}.` : `By ${headline}, ${about().lower.includes(headline) ? "highest" : "lowest"} first.`} Open one to see each claim beside the passages: a click on a claim leads to its place.</p>` : null}
     ${listed ? html`<p class="quiet" id="count" role="status">${listed.count === listed.total ? `${count(listed.total)} answers` : `${count(listed.count)} of ${count(listed.total)} answers match`}</p>
     <ol class="answer-list" id="list">${listed.rows.map((row) => html`<${AnswerRow} key=${row.n} row=${row} metrics=${shown} />`)}</ol>
     <${Pager} page=${listed.page} pages=${listed.pages} turn=${turn} />` : null}</div>`;

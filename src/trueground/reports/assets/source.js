@@ -128,8 +128,8 @@ TG.pageSource = () => {
   }
 
   const orders = new Map();
-  /* Worst first: not grounded, partly, grounded; in each the headline's worst value; those without last. */
-  const RANKS = { not: 0, partly: 1, grounded: 2 };
+  /* Worst first: not grounded, partly grounded, grounded; in each the headline's worst value; those without last. */
+  const RANKS = { not_grounded: 0, partly_grounded: 1, grounded: 2 };
   function orderOf(sort) {
     if (orders.has(sort)) return orders.get(sort);
     const order = Array.from(index.ids.keys());
@@ -162,7 +162,7 @@ TG.pageSource = () => {
 
   /* The claims of an answer that are not supported, and why, as runs/worst.py has them. */
   function unsupportedOf(i, detail) {
-    const declines = index.verdictNames[index.verdicts[i]] === "declined";  // that it declines is no claim
+    const declines = index.verdictNames[index.verdicts[i]] === "abstained";  // that it declines is no claim
     const claims = declines ? [] : (detail.views[0]?.claims ?? []).filter(({ supported }) => supported === false);
     return { unsupported: claims.map(({ text }) => text), reasons: claims.map(({ reasons }) => (reasons ?? []).join("; ")) };
   }

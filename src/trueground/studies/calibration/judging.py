@@ -25,11 +25,13 @@ _POSITIVE = 0.5  # between labels as the statistics get them, 0 and 1
 
 @dataclass(frozen=True)
 class JudgedRecords:
-    """Scores and labels of all judged records of some sets, each of shape (n,).
+    """Scores and labels of all judged records, each of shape (n,).
 
-    `by_verdict`: the judge has no scores, so these are 1 for True and 0 for False. `unscored`
-    counts for each of `sets.all_sets` the records without a number, by status; `file_numbers`
-    counts these sets from 0. `probabilities` is NaN where the judge gave none.
+    Attributes:
+        unscored: For each of `sets.all_sets`, the number of unscored records by status.
+        by_verdict: Whether the judge has no scores, so that they are 1 for True, 0 for False.
+        probabilities: NaN if the judge returned none.
+        file_numbers: Index into `sets.all_sets`.
     """
 
     judge: Judge
@@ -50,10 +52,10 @@ class JudgedRecords:
 
 
 def make_uncalibrated(judge: str | Judge, cache: bool) -> Judge:
-    """The judge of that name. UsageError: the name has a calibration already.
+    """Return the judge with that name, or the given judge unchanged.
 
-    With one, its threshold would pass for the judge's own. A judge that is handed over is taken as
-    it is.
+    Raises:
+        UsageError: The name has a calibration, whose threshold would count as the default.
     """
     if not isinstance(judge, str):
         return Judge.adapt(judge)
@@ -61,14 +63,14 @@ def make_uncalibrated(judge: str | Judge, cache: bool) -> Judge:
     if "calibration" in spec.options:
         raise UsageError(
             f"the judge {spec.name!r} has a calibration already "
-            f"(calibration={spec.options['calibration']}); a new one is chosen here, beside the "
-            "judge's own threshold: leave that option out"
+            f"(calibration={spec.options['calibration']}). This command makes a new one and "
+            "compares it with the judge's default threshold; leave that option out"
         )
     return get_judge(judge, cache=cache)
 
 
 def why_unfit(record: Record) -> str | None:
-    """Why no judge can be asked about a record, if so."""
+    """Return why a record can't be judged, or None."""
     if not context_texts(record):
         return Status.MISSING_FIELD.value
     return None if record.response.strip() else Status.NO_CLAIMS.value
@@ -81,22 +83,23 @@ def judge_records(
     needs_scores: bool,
     progress: Callable[[str, int, int | None], None],
 ) -> JudgedRecords:
-    """Ask the judge about all labeled records; nothing but their numbers is kept.
+    """Judge all labeled records and keep only the numbers.
 
-    CoverageError where no record has a verdict. With `needs_scores` UsageError where there are
-    verdicts, and none has a score.
+    Raises:
+        CoverageError: No record has a verdict.
+        UsageError: `needs_scores` is set, and no verdict has a score.
     """
     scoreless, any_score, done = not judge.scores, False, 0
-    unscored = [Counter(one.unused) for one in sets.all_sets]
+    unscored = [Counter(labeled_set.unused) for labeled_set in sets.all_sets]
     numbers, verdicts = array("d"), array("q")  # score and probability; file, record and verdict
-    for one in sets.sets:
-        row, file = 0, one.number - 1
-        for batch in sets.batches(one):
+    for labeled_set in sets.sets:
+        row, file = 0, labeled_set.number - 1
+        for batch in sets.batches(labeled_set):
             records = [record for record, _ in batch]
-            # The first by itself: a judge without scores is found out at the price of one.
+            # Judge one record first, so that a judge without scores fails at the cost of one.
             first = 0 if done else 1
             for part in filter(None, (records[:first], records[first:])):
-                for place, verdict in enumerate(_weakest_verdicts(part, judge, decomposer), row):
+                for index, verdict in enumerate(_weakest_verdicts(part, judge, decomposer), row):
                     if verdict.status is not Status.SCORED:
                         unscored[file][verdict.status.value] += 1
                         continue
@@ -104,7 +107,7 @@ def judge_records(
                     probability = None if scoreless else verdict.probability
                     any_score |= score is not None
                     numbers.extend(nan if x is None else x for x in (score, probability))
-                    verdicts.extend((file, place, bool(verdict.supported)))
+                    verdicts.extend((file, index, bool(verdict.supported)))
                 row += len(part)
                 done += len(part)
                 if needs_scores and numbers and not any_score:
@@ -115,16 +118,16 @@ def judge_records(
         reasons = ", ".join(f"{count:,} {status}" for status, count in counts)
         raise CoverageError(f"the judge {judge.name!r} could score no record: {reasons}")
     scores, probabilities = np.array(numbers).reshape(-1, 2).T
-    files, places, supported = np.array(verdicts, np.int64).reshape(-1, 3).T
+    files, indices, supported = np.array(verdicts, np.int64).reshape(-1, 3).T
     used = ~np.isnan(scores)
     if by_verdict := not used.any():
         scores, used = supported.astype(np.float64), ~used
     for number in files[~used].tolist():
         unscored[number][Status.NOT_APPLICABLE.value] += 1
     # The records are of all sets in turn.
-    starts = np.cumsum([0, *(one.n for one in sets.all_sets)])
-    rows = (starts[files] + places)[used]
-    clusters = np.concatenate([one.clusters for one in sets.all_sets])[rows]
+    starts = np.cumsum([0, *(labeled_set.n for labeled_set in sets.all_sets)])
+    rows = (starts[files] + indices)[used]
+    clusters = np.concatenate([labeled_set.clusters for labeled_set in sets.all_sets])[rows]
     return JudgedRecords(
         judge,
         decomposer,
@@ -133,14 +136,14 @@ def judge_records(
         by_verdict,
         scores[used],
         probabilities[used],
-        np.concatenate([one.labels for one in sets.all_sets])[rows] > _POSITIVE,
-        clusters if any(one.grouped for one in sets.all_sets) else None,
+        np.concatenate([labeled_set.labels for labeled_set in sets.all_sets])[rows] > _POSITIVE,
+        clusters if any(labeled_set.grouped for labeled_set in sets.all_sets) else None,
         files[used],
     )
 
 
 def no_scores(judge: Judge) -> UsageError:
-    """The error for a threshold that is to be chosen without scores."""
+    """Return the error for choosing a threshold without scores."""
     return UsageError(
         f"the judge {judge.name!r} gives verdicts without a score or a probability, so there is no "
         "threshold to choose; leave --objective and --precision out, and its True and False get "
@@ -151,30 +154,31 @@ def no_scores(judge: Judge) -> UsageError:
 def _weakest_verdicts(
     records: Sequence[Record], judge: Judge, decomposer: Decomposer | None
 ) -> list[Verdict]:
-    """For each record the verdict on its weakest claim, or on the whole response."""
+    """Return, for each record, the verdict on its weakest claim or on the whole response."""
     responses = [record.response for record in records]
     claims: Sequence[Sequence[Claim] | Failure]
     if decomposer is None:
         claims = [[Claim(text, 0, len(text))] for text in responses]
     else:
         claims = decomposer.answer_once(responses)
-    requests = [
-        JudgeRequest(claim.text, context_texts(record))
-        for record, own in zip(records, claims, strict=True)
-        if not isinstance(own, Failure)
-        for claim in own
-    ]
+    requests: list[JudgeRequest] = []
+    for record, claims_or_failure in zip(records, claims, strict=True):
+        if not isinstance(claims_or_failure, Failure):
+            contexts = context_texts(record)
+            requests += [JudgeRequest(claim.text, contexts) for claim in claims_or_failure]
     verdicts = iter(judge.answer_once(requests))
-    return [
-        Verdict(status=own.status)
-        if isinstance(own, Failure)
-        else min(islice(verdicts, len(own)), key=_rank, default=Verdict(status=Status.NO_CLAIMS))
-        for own in claims
-    ]
+    weakest = []
+    for claims_or_failure in claims:
+        if isinstance(claims_or_failure, Failure):
+            weakest.append(Verdict(status=claims_or_failure.status))
+        else:
+            of_record = islice(verdicts, len(claims_or_failure))
+            weakest.append(min(of_record, key=_rank, default=Verdict(status=Status.NO_CLAIMS)))
+    return weakest
 
 
 def _rank(verdict: Verdict) -> tuple[int, float]:
-    """First what is not scored, then what has no score (unsupported first), then by the score."""
+    """Sort unscored verdicts first, then those without a score, then by the score."""
     if verdict.status is not Status.SCORED:
         return (0, 0.0)
     score = _score(verdict)
@@ -182,7 +186,7 @@ def _rank(verdict: Verdict) -> tuple[int, float]:
 
 
 def _score(verdict: Verdict) -> float | None:
-    """The judge's own number; a judge that has none compares its probability."""
+    """Return the judge's score, or else its probability."""
     return verdict.probability if verdict.score is None else verdict.score
 
 

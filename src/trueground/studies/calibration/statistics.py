@@ -186,18 +186,18 @@ def _precision(
 
     def above(threshold: float | NDArray[np.float64]) -> dict[str, Any]:
         """Precision of what lies above, its lower bound, the items and their groups."""
-        found = j.scored.precision_above(threshold, j.clusters, level=settings.level)
-        why = f"all {found.n:,} records above the threshold are of {found.groups} group, "
-        why += "and it takes 2"
-        if found.n < 2:
-            verb = "is" if found.n == 1 else "are"
-            why = f"{found.n} of the records {verb} above the threshold, and it takes 2"
+        bound = j.scored.precision_above(threshold, j.clusters, level=settings.level)
+        reason = f"all {bound.n:,} records above the threshold are of {bound.groups} group, "
+        reason += "and it takes 2"
+        if bound.n < 2:
+            verb = "is" if bound.n == 1 else "are"
+            reason = f"{bound.n} of the records {verb} above the threshold, and it takes 2"
         return {
-            "value": found.value,
-            "lower": found.lower,
-            "lower_reason": why if found.lower is None else None,
-            "n": found.n,
-            "groups": found.groups,
+            "value": bound.value,
+            "lower": bound.lower,
+            "lower_reason": reason if bound.lower is None else None,
+            "n": bound.n,
+            "groups": bound.groups,
         }
 
     others = {"value": None, "lower": None, "n": None, "groups": None, "lower_reason": held.reason}
@@ -238,9 +238,9 @@ def _curve_entries(
 
     The judge's own are there where it gives one for every record.
     """
-    own = None if np.isnan(j.probabilities).any() else j.probabilities
+    declared = None if np.isnan(j.probabilities).any() else j.probabilities
     held = {name: _predict(j, name, parts) for name in CalibrationFile.METHODS}
-    mine = held[method].values
+    held_out = held[method].values
 
     def errors(probabilities: NDArray[np.float64] | None) -> dict[str, float | None]:
         if probabilities is None:
@@ -255,9 +255,9 @@ def _curve_entries(
 
     return {
         "calibration_error": {
-            "before": errors(own)["calibration_error"],
+            "before": errors(declared)["calibration_error"],
             "after": errors(fitted.probabilities(j.scores))["calibration_error"],
-            "cross_validated": errors(mine)["calibration_error"],
+            "cross_validated": errors(held_out)["calibration_error"],
         },
         "methods": {
             name: {
@@ -267,18 +267,18 @@ def _curve_entries(
             for name, by in held.items()
         },
         "other_method": _other_method(j, method, held),
-        "own": None if own is None else errors(own),
-        "reliability": {"own": bins(own), "cross_validated": bins(mine)},
+        "own": None if declared is None else errors(declared),
+        "reliability": {"own": bins(declared), "cross_validated": bins(held_out)},
     }
 
 
 def _other_method(j: JudgedRecords, method: str, held: dict[str, HeldOut]) -> dict[str, Any] | None:
     """How much worse the kept method's Brier score is than the other's, cross-validated."""
     name = next(name for name in CalibrationFile.METHODS if name != method)
-    mine, other = held[method].values, held[name].values
-    if mine is None or other is None:
+    held_out, other = held[method].values, held[name].values
+    if held_out is None or other is None:
         return None
-    compared = ScoredLabels(mine, j.labels).brier_difference(other, j.clusters)
+    compared = ScoredLabels(held_out, j.labels).brier_difference(other, j.clusters)
     return {
         "name": name,
         "brier_difference": compared.difference,
@@ -306,8 +306,8 @@ def _file_entries(
         by_others = _predict(j, settings.method, j.file_numbers)
     entries = []
     for number, file in enumerate(files):
-        mine = j.file_numbers == number
-        scores, labels = j.scores[mine], j.labels[mine]
+        held_out = j.file_numbers == number
+        scores, labels = j.scores[held_out], j.labels[held_out]
         entry: dict[str, Any] = {
             "path": file.path,
             "sha256": file.sha256,
@@ -328,7 +328,7 @@ def _file_entries(
             threshold = others.chosen[number] if number < len(others.chosen) else None
             left_out_error = None
             if by_others.values is not None:
-                held = ScoredLabels(by_others.values[mine], labels)
+                held = ScoredLabels(by_others.values[held_out], labels)
                 left_out_error = held.calibration_error()
             entry["left_out"] = {
                 "threshold": threshold,

@@ -42,24 +42,29 @@ def calibrate(
     decomposer: Annotated[
         "str | Decomposer | None",
         Option(
-            "Split answers; the weakest claim counts. Default: answers as a whole.", type=str | None
+            ("Split answers into claims; the weakest claim counts. Default: judge whole answers."),
+            type=str | None,
         ),
     ] = None,
     objective: Annotated[
         str | None,
         Option(
-            "What the threshold is chosen for. Default: balanced_accuracy.", type=_OBJECTIVES | None
+            "Measure that the threshold maximizes. Default: balanced_accuracy.",
+            type=_OBJECTIVES | None,
         ),
     ] = None,
     precision: Annotated[
-        float | None, Option("Instead of --objective: the lowest threshold with this precision.")
+        float | None,
+        Option("Use the lowest threshold with this precision, instead of --objective."),
     ] = None,
     method: Annotated[
-        str, Option("How probabilities are fitted.", type=Literal["platt", "isotonic"])
+        str, Option("Method that fits the probabilities.", type=Literal["platt", "isotonic"])
     ] = "platt",
     mapping: Columns = None,
     on_bad_row: OnBadRow = "stop",
-    limit: Annotated[int | None, Option("Only the first N records of each file.", min=1)] = None,
+    limit: Annotated[
+        int | None, Option("Use only the first N records of each file.", min=1)
+    ] = None,
     seed: Seed = 0,
     resamples: Resamples = 2_000,
     level: Level = 0.95,
@@ -127,7 +132,7 @@ def fit_judge(
     source: Any,
     judges: Annotated[
         str | Sequence[str],
-        Option("Judges to weigh, with commas between: NAME or NAME:MODEL(option=value).", type=str),
+        Option("Judges to combine, comma-separated: NAME or NAME:MODEL.", type=str),
     ],
     *,
     label: Label = None,
@@ -135,11 +140,13 @@ def fit_judge(
     positive_above: PositiveAbove = 0.5,
     decomposer: Annotated[
         "str | Decomposer",
-        Option("Split answers into claims, as `score` will.", type=str),
+        Option("How answers are split into claims, as in `score`.", type=str),
     ] = "rules",
     mapping: Columns = None,
     on_bad_row: OnBadRow = "stop",
-    limit: Annotated[int | None, Option("Only the first N records of each file.", min=1)] = None,
+    limit: Annotated[
+        int | None, Option("Use only the first N records of each file.", min=1)
+    ] = None,
     seed: Seed = 0,
     resamples: Resamples = 2_000,
     level: Level = 0.95,

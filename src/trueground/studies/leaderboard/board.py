@@ -37,8 +37,8 @@ def find_benchmark(name: str | None) -> Benchmark | None:
 
 def studies_of(benchmark: str | None) -> Studies:
     """What the benchmark declares of its paper; nothing for an unknown one."""
-    known = find_benchmark(benchmark)
-    return Studies() if known is None else known.studies
+    benchmark_found = find_benchmark(benchmark)
+    return Studies() if benchmark_found is None else benchmark_found.studies
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class Board:
 
     def runs(self, column: BoardColumn, *, published: bool) -> list[Run]:
         """The user's own runs in a column, or those of papers."""
-        found = [row.runs[column.id] for row in self.rows if column.id in row.runs]
-        return [run for run in found if (run.source is not None) == published]
+        runs = [row.runs[column.id] for row in self.rows if column.id in row.runs]
+        return [run for run in runs if (run.source is not None) == published]
 
 
 def lay_out(runs: Sequence[Run], models: Models) -> Board:
@@ -98,18 +98,23 @@ def lay_out(runs: Sequence[Run], models: Models) -> Board:
             by_key[key].append(run)
     ordered = sorted(by_key, key=_order)
     columns = [_column(k, key, by_key) for k, key in enumerate(ordered, 1)]
-    found = {c.id: by_key[key] for c, key in zip(columns, ordered, strict=True)}
-    apart = {c.id: _apart(c, found[c.id]) for c in columns}
+    runs_of = {c.id: by_key[key] for c, key in zip(columns, ordered, strict=True)}
+    apart = {c.id: _apart(c, runs_of[c.id]) for c in columns}
     rows = []
-    for name, (model, _, source), own in _named(found):
-        why = {key: apart[key][r.label] for key, r in own.items() if r.label in apart[key]}
+    for name, (model, _, source), runs_by_column in _named(runs_of):
+        reasons = {
+            key: apart[key][r.label] for key, r in runs_by_column.items() if r.label in apart[key]
+        }
         cells = {
             column.id: cell
             for column in columns
-            if column.id in own and (cell := _cell(column, own[column.id], column.id in why))
+            if column.id in runs_by_column
+            and (cell := _cell(column, runs_by_column[column.id], column.id in reasons))
         }
         facts = find_model(model, models)
-        rows.append(BoardRow(name, model, source or None, cells, [], facts, why, own))
+        rows.append(
+            BoardRow(name, model, source or None, cells, [], facts, reasons, runs_by_column)
+        )
     if columns:
         rows.sort(key=lambda row: (bool(row.apart), *_rank(row, columns[0])))
     for column in columns:
@@ -137,28 +142,30 @@ def _keys(run: Run) -> list[_CellKey]:
     benchmark = run.manifest.benchmark
     if benchmark is None:
         return [_CellKey(None, None, name, "{}") for name in run.summary.metrics]
-    own = studies_of(benchmark.name).own
-    asked = {name: value for name, value in benchmark.options.items() if name not in own}
-    options = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS).decode()
+    model_options = studies_of(benchmark.name).model_options
+    settings = {
+        name: value for name, value in benchmark.options.items() if name not in model_options
+    }
+    options = orjson.dumps(settings, option=orjson.OPT_SORT_KEYS).decode()
     return [_CellKey(benchmark.name, benchmark.task, benchmark.headline, options)]
 
 
 def _order(key: _CellKey) -> tuple[bool, str, int, str, str, str]:
     task = key.task or ""
-    known = studies_of(key.benchmark).tasks
-    place = known.index(task) if task in known else len(known)
-    options = _DIGITS.sub(lambda found: found[0].zfill(12), key.options)  # 512 before 1024
+    tasks = studies_of(key.benchmark).tasks
+    rank = tasks.index(task) if task in tasks else len(tasks)
+    options = _DIGITS.sub(lambda match: match[0].zfill(12), key.options)  # 512 before 1024
     if key.benchmark is None:  # the headline of a run that scores
         name = ResultKey.parse(key.metric).name
-        place = _HEADLINES.index(name) if name in _HEADLINES else len(_HEADLINES)
-    return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
+        rank = _HEADLINES.index(name) if name in _HEADLINES else len(_HEADLINES)
+    return key.benchmark is None, key.benchmark or "", rank, task, options, key.metric
 
 
 def _column(number: int, key: _CellKey, by_key: Mapping[_CellKey, Sequence[Run]]) -> BoardColumn:
-    asked = 0
+    most_questions = 0
     if key.benchmark is not None:
-        found = [(run.cell(key.metric), run.manifest.repeats) for run in by_key[key]]
-        asked = max((cell.due // repeats for cell, repeats in found if cell), default=0)
+        cells = [(run.cell(key.metric), run.manifest.repeats) for run in by_key[key]]
+        most_questions = max((cell.due // repeats for cell, repeats in cells if cell), default=0)
     return BoardColumn(
         id=f"c{number}",
         title=_title(key, by_key) if key.benchmark else key.metric,
@@ -167,7 +174,7 @@ def _column(number: int, key: _CellKey, by_key: Mapping[_CellKey, Sequence[Run]]
         metric=key.metric,
         options=key.settings,
         higher_is_better=key.metric == GROUNDED or METRICS.higher_is_better(key.metric),
-        asked=asked,
+        asked=most_questions,
     )
 
 
@@ -177,45 +184,45 @@ def _title(key: _CellKey, keys: Iterable[_CellKey]) -> str:
     title = key.task or "" if alone else f"{key.benchmark}/{key.task}"
     same = [k for k in keys if k[:2] == key[:2]]
     studies = studies_of(key.benchmark)
-    shown = {studies.original}
-    named = tell_apart(key.settings, [k.settings for k in same], studies.bound, shown)
+    always_named = {studies.original}
+    differing = tell_apart(key.settings, [k.settings for k in same], studies.bound, always_named)
     if any(k.metric != key.metric and k.options == key.options for k in same):
-        named.append(key.metric)
-    return title + (f" ({', '.join(named)})" if named else "")
+        differing.append(key.metric)
+    return title + (f" ({', '.join(differing)})" if differing else "")
 
 
 def _apart(column: BoardColumn, runs: Sequence[Run]) -> dict[str, str]:
     """Label → why a run is not ranked with the others: those are over the commonest data, and over
     the most questions, as a paper's numbers are over all.
     """
-    own = [run for run in runs if run.source is None]
+    user_runs = [run for run in runs if run.source is None]
     papers = [run for run in runs if run.source is not None]
-    found = {
-        run.label: why
-        for name, (value, why) in studies_of(column.benchmark).unlike_paper.items()
-        if own and str(column.options.get(name)) == value
+    reasons = {
+        run.label: reason
+        for name, (value, reason) in studies_of(column.benchmark).unlike_paper.items()
+        if user_runs and str(column.options.get(name)) == value
         for run in papers
     }
-    if not own:
-        return found
+    if not user_runs:
+        return reasons
 
-    def may_be_alike(one: Run, other: Run) -> bool:
+    def may_be_alike(a: Run, b: Run) -> bool:
         """Scoring runs have files of answers of their own, and a checksum may not be known."""
-        unknown = any(None in run.checksums or not run.checksums for run in (one, other))
-        return one.manifest.benchmark is None or unknown or same_files(one, other)
+        unknown = any(None in run.checksums or not run.checksums for run in (a, b))
+        return a.manifest.benchmark is None or unknown or same_files(a, b)
 
-    alike = [[other for other in own if may_be_alike(run, other)] for run in own]
+    alike = [[b for b in user_runs if may_be_alike(run, b)] for run in user_runs]
     usual = max(alike, key=lambda group: (len(group), max(run.summary.n for run in group)))
     most = max(run.summary.n // run.manifest.repeats for run in usual)
-    for run in own:
-        asked = run.summary.n // run.manifest.repeats
+    for run in user_runs:
+        n_questions = run.summary.n // run.manifest.repeats
         if run not in usual:
-            found[run.label] = "over other data (checksum) than the other runs"
-        elif asked < most:
-            found[run.label] = f"over {asked:,} questions, other runs are over {most:,}"
+            reasons[run.label] = "over other data (checksum) than the other runs"
+        elif n_questions < most:
+            reasons[run.label] = f"over {n_questions:,} questions, other runs are over {most:,}"
         elif papers and run.manifest.limit is not None:
-            found[run.label] = f"over {asked:,} questions, published numbers are over all"
-    return found
+            reasons[run.label] = f"over {n_questions:,} questions, published numbers are over all"
+    return reasons
 
 
 # ---- rows ----
@@ -233,29 +240,29 @@ def _named(columns: Mapping[str, Sequence[Run]]) -> Iterable[tuple[str, Identity
         # Whole runs come before limited ones.
         for run in sorted(runs, key=lambda run: (run.manifest.limit is not None, -run.summary.n)):
             identity = _identity(run)
-            who = identity, prompt_of(run.manifest.prompts) if identity in several else ""
-            rows.setdefault(who, defaultdict(dict))[seen[who]][column] = run
-            seen[who] += 1
+            row_key = identity, prompt_of(run.manifest.prompts) if identity in several else ""
+            rows.setdefault(row_key, defaultdict(dict))[seen[row_key]][column] = run
+            seen[row_key] += 1
     identities = {identity for identity, _ in rows}
     for (identity, prompt), repeats in rows.items():
         name, signature, source = identity
-        shared = sum(one[0] == name and one[2] == source for one in identities) > 1
+        shared = sum(other[0] == name and other[2] == source for other in identities) > 1
         base = f"{name} [{signature}]" if shared and signature else name
         base += f", prompt {prompt}" if prompt else ""
-        for number, found in sorted(repeats.items()):
-            yield f"{base} ({number + 1})" if number else base, identity, found
+        for number, runs_by_column in sorted(repeats.items()):
+            yield f"{base} ({number + 1})" if number else base, identity, runs_by_column
 
 
 def _several_prompts(columns: Iterable[Sequence[Run]]) -> set[Identity]:
     prompts: dict[Any, set[str]] = defaultdict(set)
     for run in (run for runs in columns for run in runs):
-        if (told := run.manifest.benchmark) is not None and run.source is None:
-            in_prompt = studies_of(told.name).in_prompt
-            options = {k: v for k, v in told.options.items() if k != in_prompt}
+        if (benchmark := run.manifest.benchmark) is not None and run.source is None:
+            in_prompt = studies_of(benchmark.name).in_prompt
+            options = {k: v for k, v in benchmark.options.items() if k != in_prompt}
             alike = orjson.dumps(options, option=orjson.OPT_SORT_KEYS)
-            asked = _identity(run), (told.name, told.task, alike)
-            prompts[asked].add(prompt_of(run.manifest.prompts))
-    return {who for (who, _), names in prompts.items() if len(names) > 1}
+            request = _identity(run), (benchmark.name, benchmark.task, alike)
+            prompts[request].add(prompt_of(run.manifest.prompts))
+    return {identity for (identity, _), names in prompts.items() if len(names) > 1}
 
 
 def _identity(run: Run) -> Identity:
@@ -267,17 +274,17 @@ def _identity(run: Run) -> Identity:
 
 def _cell(column: BoardColumn, run: Run, apart: bool) -> BoardCell | None:
     """The column's headline number, with what it is ranked by if it is over fewer items."""
-    found = run.cell(column.metric)
-    if found is None or found.mean is None or not found.scored:
-        return found
-    asked = max(column.asked * run.manifest.repeats, found.due)
-    if found.scored >= asked:
-        return found
+    cell = run.cell(column.metric)
+    if cell is None or cell.mean is None or not cell.scored:
+        return cell
+    n_requested = max(column.asked * run.manifest.repeats, cell.due)
+    if cell.scored >= n_requested:
+        return cell
     if apart:
-        return replace(found, asked=asked)  # not ranked at all
-    share = found.scored / asked
+        return replace(cell, asked=n_requested)  # not ranked at all
+    share = cell.scored / n_requested
     missing = 1 - share if column.higher_is_better is False else 0.0
-    return replace(found, asked=asked, placed_by=share * found.mean + missing)
+    return replace(cell, asked=n_requested, placed_by=share * cell.mean + missing)
 
 
 def _rank(row: BoardRow, column: BoardColumn) -> tuple[float, str, str]:
@@ -298,10 +305,10 @@ def _mark_best(column: BoardColumn, rows: Sequence[BoardRow]) -> None:
         if (cell := row.cells.get(column.id)) and (value := cell.place_value) is not None
         if column.id not in row.apart
     ]
-    known = {value for value, _ in values}
-    if len(known) < 2 or column.higher_is_better is None:
+    distinct = {value for value, _ in values}
+    if len(distinct) < 2 or column.higher_is_better is None:
         return
-    best = max(known) if column.higher_is_better else min(known)
+    best = max(distinct) if column.higher_is_better else min(distinct)
     for value, row in values:
         if value == best:
             row.best.append(column.id)
@@ -310,7 +317,7 @@ def _mark_best(column: BoardColumn, rows: Sequence[BoardRow]) -> None:
 def _with_shown_names(rows: Sequence[BoardRow]) -> list[BoardRow]:
     """Every name on one line and of a bearable length, different ones still different."""
     taken: set[tuple[str, str | None]] = set()
-    found = []
+    renamed = []
     for row in rows:
         name = base = one_line(row.name, 60)
         number = 1
@@ -318,32 +325,32 @@ def _with_shown_names(rows: Sequence[BoardRow]) -> list[BoardRow]:
             number += 1
             name = f"{base} ({number})"
         taken.add((name, row.source))
-        found.append(replace(row, name=name))
-    return found
+        renamed.append(replace(row, name=name))
+    return renamed
 
 
 # ---- names of options ----
 
 
 def tell_apart(
-    own: Mapping[str, Any],
-    like: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+    alike: Sequence[Mapping[str, Any]],
     bound: Set[str],
-    shown: Set[str] = frozenset(),
+    always_named: Set[str] = frozenset(),
 ) -> list[str]:
     """`name=value` of the options that are set and in which something differs from its like.
 
     Those in `shown` are told anyway. One in `bound` that is not set says nothing: only a random
     position has a seed, only retrieved passages a retriever.
     """
-    told = []
-    for name, value in sorted(own.items()):
-        others = [one.get(name) for one in like]
+    parts = []
+    for name, value in sorted(options.items()):
+        others = [other.get(name) for other in alike]
         differs = any(o != value for o in others if o is not None or name not in bound)
-        if value not in (None, False, "", "off") and (differs or name in shown):
+        if value not in (None, False, "", "off") and (differs or name in always_named):
             short = "on" if value is True else short_names(map(str, others))[str(value)]
-            told.append(f"{name}={short}")
-    return told
+            parts.append(f"{name}={short}")
+    return parts
 
 
 def short_names(values: Iterable[str]) -> dict[str, str]:
@@ -351,11 +358,11 @@ def short_names(values: Iterable[str]) -> dict[str, str]:
 
     A value of up to 40 characters stays whole; a checksum is cut within.
     """
-    known = set(values)
+    distinct = set(values)
     names = {}
-    for value in known:
+    for value in distinct:
         cuts = [m.start() for m in _CUT.finditer(value) if m.start()]
         starts = [value[:cut] for cut in ([_FEW] if _CHECKSUM.fullmatch(value) else cuts)]
-        alone = (s for s in starts if not any(v.startswith(s) for v in known - {value}))
+        alone = (s for s in starts if not any(v.startswith(s) for v in distinct - {value}))
         names[value] = value if len(value) <= LONG else next(alone, value)
     return names

@@ -51,24 +51,28 @@ Cells = list[list[BoardCell | None]]
 
 def study_tables(board: Board, baseline: str | None = None) -> list[StudyTable]:
     """Every declared table that has rows. Raises UsageError where no model is the `baseline`."""
-    found = []
+    tables_found = []
     for benchmark in dict.fromkeys(c.benchmark for c in board.columns if c.benchmark):
         columns = [column for column in board.columns if column.benchmark == benchmark]
         evaluation = _Evaluation(board, benchmark)
         for study in studies_of(benchmark).studies:
             groups = group_columns(study, columns, studies_of(benchmark).bound)
-            made = [evaluation.table(study, group) for group in groups]
-            tables = [table for table in made if table.rows]
-            found += tables
+            candidates = [evaluation.table(study, group) for group in groups]
+            tables = [table for table in candidates if table.rows]
+            tables_found += tables
             if baseline is not None and isinstance(study, Delta) and study.baseline:
-                found += [one for table in tables for one in against(table, board.rows, baseline)]
-    if baseline is not None and not any(table.baseline for table in found):
+                tables_found += [
+                    compared
+                    for table in tables
+                    for compared in against(table, board.rows, baseline)
+                ]
+    if baseline is not None and not any(table.baseline for table in tables_found):
         named = sorted({row.name for row in board.rows if row.runs})
         raise UsageError(
             f"--baseline {baseline}: no such model beside others in runs that have versions here. "
             f"Name one of: {', '.join(named) or 'none'}."
         )
-    return found
+    return tables_found
 
 
 # ---- which columns stand in one table: those that were asked alike ----
@@ -95,34 +99,41 @@ def group_columns(
     A group is made by its fullest column: with it stand all whose options are the same wherever
     both have them. So the tasks without distractors stand beside those with every kind of them.
     """
-    places = study.list_places((column.task, column.options) for column in columns)
+    levels_of_study = study.list_levels((column.task, column.options) for column in columns)
     moved = study.moved_options()
-    known: list[tuple[str, BoardColumn]] = []
+    fitting: list[tuple[str, BoardColumn]] = []
     for column in columns:
         if study.fits(column.task, column.options):
-            place = study.place_of(column.task, column.options)
-            if place is not None or not places:
-                known.append((place or "", column))
-    rests = {column.id: _rest(column, moved, bound) for _, column in known}
-    found: dict[str, list[tuple[str, BoardColumn]]] = {}
+            level = study.level_of(column.task, column.options)
+            if level is not None or not levels_of_study:
+                fitting.append((level or "", column))
+    rests = {column.id: _rest(column, moved, bound) for _, column in fitting}
+    members_of: dict[str, list[tuple[str, BoardColumn]]] = {}
     taken: set[str] = set()
-    for _, seed in sorted(known, key=lambda one: -len(rests[one[1].id])):
+    for _, seed in sorted(fitting, key=lambda pair: -len(rests[pair[1].id])):
         if seed.id in taken:
             continue
-        own = rests[seed.id]
+        rest = rests[seed.id]
         members = [
-            (place, column)
-            for place, column in known
+            (level, column)
+            for level, column in fitting
             if column is seed
-            or (places and all(own[n] == v for n, v in rests[column.id].items() if n in own))
+            or (
+                levels_of_study
+                and all(rest[n] == v for n, v in rests[column.id].items() if n in rest)
+            )
         ]
         taken |= {column.id for _, column in members}
-        here = {place for place, _ in members}
-        if not places or (here == set(places) if isinstance(study, Mean) else len(here) > 1):
-            found[seed.id] = sorted(members, key=lambda m: places.index(m[0]) if places else 0)
-    seeds = [column for column in columns if column.id in found]
+        levels = {level for level, _ in members}
+        if not levels_of_study or (
+            levels == set(levels_of_study) if isinstance(study, Mean) else len(levels) > 1
+        ):
+            members_of[seed.id] = sorted(
+                members, key=lambda m: levels_of_study.index(m[0]) if levels_of_study else 0
+            )
+    seeds = [column for column in columns if column.id in members_of]
     titles = _titles(seeds, rests, study, bound)
-    return [Group(title, found[seed.id]) for title, seed in zip(titles, seeds, strict=True)]
+    return [Group(title, members_of[seed.id]) for title, seed in zip(titles, seeds, strict=True)]
 
 
 def _rest(column: BoardColumn, moved: set[str], bound: frozenset[str]) -> Rest:
@@ -141,10 +152,12 @@ def _titles(
     heads = [study.heading_of(seed.task, seed.options) for seed in seeds]
     titles = []
     for seed, head in zip(seeds, heads, strict=True):
-        like = [rests[s.id] for s, other in zip(seeds, heads, strict=True) if other == head]
-        own = {n: value for n, value in rests[seed.id].items() if n not in (*study.named, "task")}
-        told = [*filter(None, head), *tell_apart(own, like, bound)]
-        titles.append(short_checksums(", ".join(told)))
+        alike = [rests[s.id] for s, other in zip(seeds, heads, strict=True) if other == head]
+        options = {
+            n: value for n, value in rests[seed.id].items() if n not in (*study.named, "task")
+        }
+        parts = [*filter(None, head), *tell_apart(options, alike, bound)]
+        titles.append(short_checksums(", ".join(parts)))
     return titles
 
 
@@ -161,14 +174,14 @@ class _Evaluation:
 
     def table(self, study: Study, group: Group) -> StudyTable:
         """The table, without measures that no row has."""
-        made: list[tuple[BoardRow, StudyRow]] = []
+        pairs: list[tuple[BoardRow, StudyRow]] = []
         missing: list[str] = []
         for row in self._board.rows:
             if row.source is None or study.papers:
-                found = self._row(study, group, row, missing)
-                made += [(row, found)] if found else []
-        rows, title, places = [found for _, found in made], group.title, group.places
-        over: list[Coefficients] = []
+                study_row = self._row(study, group, row, missing)
+                pairs += [(row, study_row)] if study_row else []
+        rows, title, places = [study_row for _, study_row in pairs], group.title, group.places
+        coefficients: list[Coefficients] = []
         if isinstance(study, Sweep):
             short = short_names(places)
             places = [short[place] for place in places]
@@ -181,7 +194,7 @@ class _Evaluation:
             title = group.columns[0][1].title
         elif isinstance(study, Scatter):
             places = [""]
-            rows, over = scattered(study, made)
+            rows, coefficients = scattered(study, pairs)
         kept = [
             k
             for k in range(len(study.measures))
@@ -199,7 +212,7 @@ class _Evaluation:
             metrics=[self._spellings(group, study.measures[k]) for k in kept],
             rows=[row.of_measures(kept) for row in rows],
             missing=missing,
-            over_models=over,
+            over_models=coefficients,
         )
 
     # ---- what one model has ----
@@ -212,41 +225,43 @@ class _Evaluation:
         Names of models that lack one thing only are added to `missing`.
         """
         picks = self._picks(group, row)
-        known = [pick for pick in picks.values() if pick]
+        present = [pick for pick in picks.values() if pick]
         cells = [
             [self._cell(row, pick, measure) for pick in picks.values()]
             for measure in study.measures
         ]
-        more: dict[str, Any] | None = None
+        extra: dict[str, Any] | None = None
         if isinstance(study, Pivot):
-            at = {m.name: line[0] for m, line in zip(study.measures, cells, strict=True)}
-            if sum(map(bool, at.values())) >= study.least:
+            by_measure = {m.name: line[0] for m, line in zip(study.measures, cells, strict=True)}
+            if sum(map(bool, by_measure.values())) >= study.least:
                 gains = study.gains
-                more = {
-                    "changes": [[change_of(*g, *map(at.get, g), relative=False) for g in gains]]
+                extra = {
+                    "changes": [
+                        [change_of(*g, *map(by_measure.get, g), relative=False) for g in gains]
+                    ]
                 }
         elif isinstance(study, Mean):
-            more = _combined(row, cells[0]) if all(cells[0]) else None
-            missing += [row.name] * bool(more is None and known and row.source is None)
+            extra = _combined(row, cells[0]) if all(cells[0]) else None
+            missing += [row.name] * bool(extra is None and present and row.source is None)
         elif isinstance(study, Scatter):
             # The first two measures are of the two places, if there are two.
             cells = [[line[k if k < len(line) else 0]] for k, line in enumerate(cells)]
-            if len(known) == len(picks) and any(line[0] for line in cells):
-                more = self._point(study, row, known, [line[0] for line in cells], missing)
+            if len(present) == len(picks) and any(line[0] for line in cells):
+                extra = self._point(study, row, present, [line[0] for line in cells], missing)
         elif any(sum(map(bool, line)) > 1 for line in cells):
-            unlike = (difference(known[0][1], run, self._skips) for _, run in known[1:])
-            more = {"unlike": next(filter(None, unlike), None)}
+            unlike = (difference(present[0][1], run, self._skips) for _, run in present[1:])
+            extra = {"unlike": next(filter(None, unlike), None)}
             if isinstance(study, Delta):
-                more = self._changes(study, group, picks, cells)
-                if more and study.sizes:
-                    more["size"] = size_of(row.model, row.facts)
-        if more is None:
+                extra = self._changes(study, group, picks, cells)
+                if extra and study.sizes:
+                    extra["size"] = size_of(row.model, row.facts)
+        if extra is None:
             return None
-        why = [row.apart[c.id] for c, _ in known if c.id in row.apart]
-        labels = [run.label for _, run in known if run.source is None]
+        reasons = [row.apart[c.id] for c, _ in present if c.id in row.apart]
+        labels = [run.label for _, run in present if run.source is None]
         return StudyRow(
-            row.name, row.source, cells, apart=why[0] if why else None,
-            runs=list(dict.fromkeys(labels)), **more,
+            row.name, row.source, cells, apart=reasons[0] if reasons else None,
+            runs=list(dict.fromkeys(labels)), **extra,
         )  # fmt: skip
 
     def _picks(self, group: Group, row: BoardRow) -> dict[str, Pick | None]:
@@ -254,15 +269,17 @@ class _Evaluation:
         picks: dict[str, Pick | None] = {}
         first: Pick | None = None
         for place in group.places:
-            found = [
+            matches = [
                 (column, run)
-                for at, column in group.columns
-                if at == place and (run := row.runs.get(column.id)) is not None
+                for level, column in group.columns
+                if level == place and (run := row.runs.get(column.id)) is not None
             ]
-            if first is not None and len(found) > 1:
-                one = first[1]
-                found.sort(key=lambda pick: difference(one, pick[1], self._skips) is not None)
-            picks[place] = found[0] if found else None
+            if first is not None and len(matches) > 1:
+                first_run = first[1]
+                matches.sort(
+                    key=lambda pick: difference(first_run, pick[1], self._skips) is not None
+                )
+            picks[place] = matches[0] if matches else None
             first = picks[group.places[0]]
         return picks
 
@@ -271,14 +288,14 @@ class _Evaluation:
         if pick is None:
             return None
         column, run = pick
-        found: BoardCell | None = None
+        cell: BoardCell | None = None
         if measure.share_of:
-            found = self._share(run, column, measure)
+            cell = self._share(run, column, measure)
         elif measure.metric in ("", column.metric) and measure.part is None:
-            found = row.cells.get(column.id)
+            cell = row.cells.get(column.id)
         elif key := self._key(column, measure, run.source is not None):
-            found = run.cell(key, measure.part)
-        return found if found is not None and found.mean is not None else None
+            cell = run.cell(key, measure.part)
+        return cell if cell is not None and cell.mean is not None else None
 
     def _share(self, run: Run, column: BoardColumn, share: Measure) -> BoardCell | None:
         if share.is_certain(column.task, column.options):
@@ -301,46 +318,46 @@ class _Evaluation:
         n = yes + no
         return BoardCell(yes / n, n=n, scored=n, run=run.label) if n else None
 
-    def _key(self, column: BoardColumn, measure: Measure, paper: bool) -> str | None:
+    def _key(self, column: BoardColumn, measure: Measure, of_paper: bool) -> str | None:
         """How own runs of a column, or a paper's, spell a metric: as closely as can be to the
         headline; None where none has the metric.
         """
         if not measure.metric:
             return column.metric
-        place = (column.id, measure, paper)
-        if place in self._keys:
-            return self._keys[place]
+        cache_key = (column.id, measure, of_paper)
+        if cache_key in self._keys:
+            return self._keys[cache_key]
         head = ResultKey.parse(column.metric)
         options = head.spec.removeprefix(ResultKey.parse(column.metric).name)
 
         def order(key: str) -> tuple[bool, bool, bool, bool, int, str]:
-            own = ResultKey.parse(key)
+            parsed = ResultKey.parse(key)
             return (
                 key != column.metric,
-                own.judge not in ("", head.judge),
+                parsed.judge not in ("", head.judge),
                 measure.prefer not in key,
-                own.spec.removeprefix(ResultKey.parse(key).name) != options,
+                parsed.spec.removeprefix(ResultKey.parse(key).name) != options,
                 len(key),
                 key,
             )
 
-        runs = self._board.runs(column, published=paper)
-        known = {
+        runs = self._board.runs(column, published=of_paper)
+        spellings = {
             key
             for r in runs
             for key in r.summary.metrics
             if ResultKey.parse(key).name == measure.metric
         }
-        self._keys[place] = min(known, key=order, default=None)
-        return self._keys[place]
+        self._keys[cache_key] = min(spellings, key=order, default=None)
+        return self._keys[cache_key]
 
     def _spellings(self, group: Group, measure: Measure) -> list[str]:
         """Of a measure's metric: those of own runs, else those of papers, else its label."""
         if not measure.share_of:
             for paper in (False, True):
-                found = [self._key(column, measure, paper) for _, column in group.columns]
-                if any(found):
-                    return list(dict.fromkeys(filter(None, found)))
+                keys = [self._key(column, measure, paper) for _, column in group.columns]
+                if any(keys):
+                    return list(dict.fromkeys(filter(None, keys)))
         return [measure.name]
 
     # ---- what its runs tell together ----
@@ -363,13 +380,13 @@ class _Evaluation:
         a, b = cells[:2]
         if a is None or b is None:
             return None
-        (_, one), (_, other) = ends = (picks[0], picks[-1])
+        (_, run_a), (_, run_b) = ends = (picks[0], picks[-1])
         x, y = (
-            self._key(column, measure, one.source is not None) or ""
+            self._key(column, measure, run_a.source is not None) or ""
             for (column, _), measure in zip(ends, study.measures, strict=True)
             if not measure.share_of
         )
-        counts, unlike = count_declining((one, other), (x, y), (a, b), self._skips)
+        counts, unlike = count_declining((run_a, run_b), (x, y), (a, b), self._skips)
         return {"declining": counts, "unlike": unlike}
 
     def _changes(
@@ -380,15 +397,15 @@ class _Evaluation:
         Models that did not see what makes the group are in a group of their own.
         """
         steps = [(a, b) for a, b in study.steps if a in picks and b in picks]
-        most = max(len(column.options) for _, column in group.columns)
-        full = {at for at, column in group.columns if len(column.options) == most}
+        max_options = max(len(column.options) for _, column in group.columns)
+        full = {at for at, column in group.columns if len(column.options) == max_options}
         if not steps or not any(picks[place] for place in full):
             return None
         changes = []
         for measure, line in zip(study.measures, cells, strict=True):
             at = dict(zip(picks, line, strict=True))
             changes.append([
-                change_of(a, b, at[a], at[b], lost=study.lost, relative=measure.relative,
+                change_of(a, b, at[a], at[b], lost=study.as_loss, relative=measure.relative,
                           unlike=self._unlike_step(picks[a], picks[b], measure))
                 for a, b in steps
             ])  # fmt: skip
@@ -401,25 +418,25 @@ class _Evaluation:
         """
         if before is None or after is None or before[1].source is not None:
             return None
-        (a, one), (b, other) = before, after
+        (a, run_a), (b, run_b) = before, after
         if a.task == b.task:
-            return difference(one, other, self._skips)
-        if one.manifest.limit != other.manifest.limit:
-            return limits(one, other)
+            return difference(run_a, run_b, self._skips)
+        if run_a.manifest.limit != run_b.manifest.limit:
+            return limits(run_a, run_b)
         if measure.metric:
-            key, same = (self._key(column, measure, paper=False) for column in (a, b))
-            signatures = {run.manifest.metrics.get(str(key)) for run in (one, other)}
+            key, same = (self._key(column, measure, of_paper=False) for column in (a, b))
+            signatures = {run.manifest.metrics.get(str(key)) for run in (run_a, run_b)}
             if key == same and len(signatures) > 1:
                 return f"{OTHERWISE} judge, claims or version of the metric"
         return None
 
 
-def _combined(row: BoardRow, line: Sequence[BoardCell | None]) -> dict[str, Any]:
+def _combined(row: BoardRow, cells_of_row: Sequence[BoardCell | None]) -> dict[str, Any]:
     """The mean over the tasks, and what it is ranked by where one is over fewer items."""
-    cells = [cell for cell in line if cell]
-    placed = math.fsum(cell.place_value or 0.0 for cell in cells) / len(cells)
+    cells = [cell for cell in cells_of_row if cell]
+    placed_by = math.fsum(cell.place_value or 0.0 for cell in cells) / len(cells)
     return {
         "organization": row.facts.organization if row.facts else None,
         "score": math.fsum(map(mean_of, cells)) / len(cells),
-        "placed_by": placed if any(cell.placed_by is not None for cell in cells) else None,
+        "placed_by": placed_by if any(cell.placed_by is not None for cell in cells) else None,
     }

@@ -179,14 +179,14 @@ def beside_published(board: Board) -> list[str]:
                     others[who].append(run.label)
         code = studies.code
         if code and column.metric.startswith(code.metric) and code.lacking not in column.metric:
-            coded[code.words].append(column.title)
+            coded[code.reason].append(column.title)
     found = []
     if cut:
         found.append(f"{few(titles)}: {few(cut)} ran with a limit; the published numbers are over "
                      "the whole task.")  # fmt: skip
     for judge, (named, others) in judged.items():
         told_by = "; ".join(f"{few(labels)} by {name}" for name, labels in sorted(others.items()))
-        found.append(f"{few(named)}: the published {judge.words} by {judge.model}, the runs "
+        found.append(f"{few(named)}: the published {judge.description} by {judge.model}, the runs "
                      f"otherwise: {told_by}. Two {judge.part}s are two scales.")  # fmt: skip
     return found + [f"{few(named)}: {words}" for words, named in coded.items()]
 

@@ -123,7 +123,7 @@ class StudyTable:
 
 def study_warnings(tables: Sequence[StudyTable]) -> list[str]:
     """A sentence for each way in which runs that stand together asked other questions."""
-    told: dict[tuple[str, str, str], list[str]] = {}
+    labels_of: dict[tuple[str, str, str], list[str]] = {}
     for table in tables:
         for row in table.rows if table.baseline is None else ():
             steps = [c.unlike for line in row.changes for c in line if c.unlike]
@@ -138,9 +138,9 @@ def study_warnings(tables: Sequence[StudyTable]) -> list[str]:
                         "of declining.")  # fmt: skip
             for why in dict.fromkeys([*([row.unlike] if row.unlike else []), *steps]):
                 place = table.group or table.title
-                told.setdefault((place, why, then), []).append(" with ".join(row.runs))
+                labels_of.setdefault((place, why, then), []).append(" with ".join(row.runs))
     found = []
-    for (place, why, then), runs in told.items():
+    for (place, why, then), runs in labels_of.items():
         alike = "scored alike" if why.startswith(OTHERWISE) else "over the same questions"
         labels = few(list(dict.fromkeys(runs)))
         found.append(f"{place}: {labels}: not {alike} ({why}). {then}")

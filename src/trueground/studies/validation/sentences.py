@@ -14,8 +14,8 @@ from trueground.text import percent, several
 Raw = Mapping[str, Any]
 Sentence = list[str | Span]
 CALIBRATION = "calibration_error"
-_MOST_READ = 600  # records with texts, all sets together: about 1.5 MB at the very most
-_LEAST_READ = 3  # of a set, however many sets there are
+_MAX_READ_RECORDS = 600  # records with texts in all sets, about 1.5 MB at most
+_MIN_READ_PER_SET = 3
 _UNUSED = {"no_label": "without the label", "tied": "on which annotators are tied"}
 _ENOUGH = 20  # below it a percentile interval covers the truth too rarely
 
@@ -73,7 +73,7 @@ MEASURES = {
     CALIBRATION: MeasureWords(
         "Calibration error",
         "how far a score is from the share of positives among records with such scores; 0 is best, "
-        "but calibrated scores have what stands under “by chance”. Pooled over sets, one that is "
+        "but calibrated scores have the value after “by chance”. Pooled over sets, one that is "
         "too high in one set and too low in another looks calibrated: read the mean over sets",
         high=0.5,
         lower=True,
@@ -100,62 +100,67 @@ MEASURES = {
 
 
 def best_first(mean: Mapping[str, Raw], measure: str = "auroc") -> list[str]:
-    """The metrics by their mean, those that have it in more sets first."""
-    found = {key: entry[measure] for key, entry in mean.items()}
-    return sorted(found, key=lambda key: (-found[key]["sets"], -(found[key]["value"] or 0.0)))
+    """Return the metrics by their mean, those with values in more sets first."""
+    estimates = {key: entry[measure] for key, entry in mean.items()}
+    return sorted(
+        estimates, key=lambda key: (-estimates[key]["sets"], -(estimates[key]["value"] or 0.0))
+    )
 
 
 def by_chance(sets: Sequence[Raw], metric: str) -> float | None:
-    """The calibration error that calibrated scores would have: the mean over sets that tell it."""
-    entries = [one["metrics"][metric] for one in sets if metric in one["metrics"]]
-    told = [e["calibration_by_chance"]["mean"] for e in entries if e.get("calibration_by_chance")]
-    return fmean(told) if told else None
+    """Return the calibration error that calibrated scores would have, the mean over sets."""
+    entries = [set_["metrics"][metric] for set_ in sets if metric in set_["metrics"]]
+    means = [e["calibration_by_chance"]["mean"] for e in entries if e.get("calibration_by_chance")]
+    return fmean(means) if means else None
 
 
 def format_verdict(raw: Raw) -> str:
-    """Which scores are a yes."""
+    """Return which scores count as a yes."""
     return f"score {raw['verdict'].replace('-', ' ')} {raw['threshold']:g}"
 
 
 def headline(raw: Raw) -> list[Sentence]:
-    """Which metric leads, and whether by more than chance; so for each set of pairs."""
+    """Return which metric leads and whether by more than chance, overall and by set of pairs."""
     lines = _of_sets(raw) if raw["sets"] else []
-    for one in raw["preferences"] or ():
-        lines += _of_pairs(one, raw["ci_level"])
+    for preference_set in raw["preferences"] or ():
+        lines += _of_pairs(preference_set, raw["ci_level"])
     return lines
 
 
 def lead(raw: Raw) -> Sentence:
-    """What was measured: records with labels, pairs with preferences."""
+    """Return what was measured: records with labels, pairs with preferences."""
     sets, pairs, label = raw["sets"], raw["preferences"] or (), Span.strong(raw["label"])
-    said: Sentence = []
+    parts: Sentence = []
     if sets:
-        n, positives = sum(one["n"] for one in sets), sum(one["positives"] for one in sets)
-        where = f"{len(sets)} sets" if len(sets) > 1 else sets[0]["name"]
-        said = [f"{several(n, 'record')} that people have labeled ", label]
-        said += [", in " if len(sets) > 1 else ", of the set ", Span.strong(where)]
-        said.append(f"; {percent(positives, n, digits=0)} are positive (label above ")
-        said.append(f"{short(raw['positive_above'])})")
-        said.append(", and graded labels keep their order. " if raw["ordinal"] else ". ")
+        n, positives = sum(set_["n"] for set_ in sets), sum(set_["positives"] for set_ in sets)
+        set_name = f"{len(sets)} sets" if len(sets) > 1 else sets[0]["name"]
+        parts = [f"{several(n, 'record')} that people have labeled ", label]
+        parts += [", in " if len(sets) > 1 else ", of the set ", Span.strong(set_name)]
+        parts.append(f"; {percent(positives, n, digits=0)} are positive (label above ")
+        parts.append(f"{short(raw['positive_above'])})")
+        parts.append(", and graded labels keep their order. " if raw["ordinal"] else ". ")
     if pairs:
-        said.append(several(sum(one["n"] for one in pairs), "pair"))
-        said += [", in ", Span.strong(f"{len(pairs)} sets")] if len(pairs) > 1 else []
-        said += ["; each is two answers to the same question; people have said which is better ("]
-        said += [label, ")."]
-    return said
+        parts.append(several(sum(set_["n"] for set_ in pairs), "pair"))
+        parts += [", in ", Span.strong(f"{len(pairs)} sets")] if len(pairs) > 1 else []
+        parts += ["; each is two answers to the same question; people have said which is better ("]
+        parts += [label, ")."]
+    return parts
 
 
 def caution(raw: Raw) -> str:
     """Return how to read intervals."""
     sets, pairs = raw["sets"], raw["preferences"] or ()
-    counts = [{entry["n"] for entry in one["metrics"].values()} for one in sets]
-    counts += [{entry["sign_agreement"]["n"] for entry in one["metrics"].values()} for one in pairs]
-    keys = {frozenset(one["metrics"]) for one in (*sets, *pairs)}
-    what = "records" if sets else "pairs"
+    counts: list[set[int]] = []
+    for entries in (labeled_set["metrics"].values() for labeled_set in sets):
+        counts += [{entry["n"] for entry in entries}]
+    for entries in (labeled_set["metrics"].values() for labeled_set in pairs):
+        counts += [{entry["sign_agreement"]["n"] for entry in entries}]
+    keys = {frozenset(labeled_set["metrics"]) for labeled_set in (*sets, *pairs)}
+    kind = "records" if sets else "pairs"
     if len(keys) == 1 and all(len(ns) < 2 for ns in counts):
-        first = f"All metrics are measured on the same {what}, so their errors go together."
+        first = f"All metrics are measured on the same {kind}, so their errors go together."
     else:
-        first = f"The metrics have scores on different numbers of {what}, many of them the same."
+        first = f"The metrics have scores on different numbers of {kind}, many of them the same."
     sentences = [first, "For these, overlapping intervals are no test of a difference."]
     if raw.get("differences"):
         sentences.append("Differences have intervals of their own, from the same resamples.")
@@ -163,7 +168,7 @@ def caution(raw: Raw) -> str:
 
 
 def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
-    """How the numbers are made; `turned` are the metrics of which less is better."""
+    """Return how the numbers are computed; lower is better for the `turned` metrics."""
     rule: str | Sentence = (
         "The preference of a metric is the sign of the difference of its two scores."
     )
@@ -171,7 +176,7 @@ def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
         above = f" is above {short(raw['positive_above'])}. The verdict of a metric is yes where "
         rule = ["A record is positive where its label ", Span.code(raw["label"]), above]
         rule.append(f"its {format_verdict(raw)}.")
-    said = [
+    sentences = [
         rule,
         f"Intervals are percentile bootstraps ({100 * raw['ci_level']:.4g} %, {raw['resamples']:,} "
         f"resamples, seed {raw['seed']}); where records have groups, whole groups are drawn. All "
@@ -180,120 +185,135 @@ def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
     ]
     if turned:
         tail = ", so that 1 − x or −x was measured; the worst disagreements have the score itself."
-        said.append(["“Turned round”: lower is better for ", *names(turned), tail])
-    return said
+        sentences.append(["“Turned round”: lower is better for ", *names(turned), tail])
+    return sentences
 
 
-def unused(one: Raw) -> str:
-    """The records of a set that were not measured, with why."""
-    counts = {_UNUSED.get(why, why.replace("_", " ")): n for why, n in one["unused"].items() if n}
+def unused(set_: Raw) -> str:
+    """Return how many records of a set were not measured, by reason."""
+    counts = {
+        _UNUSED.get(reason, reason.replace("_", " ")): n
+        for reason, n in set_["unused"].items()
+        if n
+    }
     return f"; not used: {', '.join(f'{n:,} {w}' for w, n in counts.items())}" if counts else ""
 
 
 def four(value: float | None) -> str:
-    """Four decimals with a true minus; a dash where there is no value."""
+    """Format with four decimals and a true minus, or as a dash if there is no value."""
     if value is None:
         return "–"
     return f"{round(value, 4) + 0.0:.4f}".replace("-", "−")
 
 
 def between(ci: Sequence[float] | None) -> str:
-    """An interval; nothing where there is none."""
+    """Format an interval, "" if there is none."""
     return f"{four(ci[0])} to {four(ci[1])}" if ci else ""
 
 
 def measure_of(name: str) -> MeasureWords:
-    """What is known of a measure; one of another version is called by its own name."""
+    """Return the description of a measure; an unknown one has only its name."""
     if name == "pooled":
         return MEASURES[CALIBRATION]._replace(title="Calibration error, pooled")
     return MEASURES.get(name) or MeasureWords(name.replace("_", " "), "")
 
 
 def names(metrics: Sequence[str]) -> Sentence:
-    """Metrics in a sentence, with commas."""
-    return [part for name in metrics for part in (", ", Span.code(name))][1:]
+    """Return metrics in a sentence, with commas."""
+    sentence: Sentence = []
+    for name in metrics:
+        sentence += [", ", Span.code(name)]
+    return sentence[1:]
 
 
 def _of_sets(raw: Raw) -> list[Sentence]:
-    """Which metric leads and whether the difference to the next can be told from chance.
+    """Return which metric leads and whether by more than chance.
 
-    Only metrics that have a value on equally many sets are compared: a mean over fewer, perhaps
-    easier, sets is another number.
+    Only metrics with values on equally many sets are compared, because fewer sets may be easier.
     """
-    found = {name: raw["mean"][name]["auroc"] for name in best_first(raw["mean"])}
-    have = [name for name in found if found[name]["value"] is not None]
-    if not have:
-        why = "; ".join(dict.fromkeys(str(e["why"]) for e in found.values())) or "no metric is here"
-        return [[f"No metric has an AUROC here: {why}."]]
-    best, sets = found[have[0]], raw["sets"]
-    fair = [name for name in have if found[name]["sets"] == best["sets"]]
-    first = _tied(fair, found)
+    estimates = {name: raw["mean"][name]["auroc"] for name in best_first(raw["mean"])}
+    scored = [name for name in estimates if estimates[name]["value"] is not None]
+    if not scored:
+        reason = (
+            "; ".join(dict.fromkeys(str(e["why"]) for e in estimates.values()))
+            or "no metric is here"
+        )
+        return [[f"No metric has an AUROC here: {reason}."]]
+    best, sets = estimates[scored[0]], raw["sets"]
+    fair = [name for name in scored if estimates[name]["sets"] == best["sets"]]
+    first = _tied(fair, estimates)
     over = f", mean over {best['sets']:,} sets" if len(sets) > 1 else ""
     ci = _with(best, raw["ci_level"])
     if len(first) > 1:
-        same = len({between(found[name]["ci"]) for name in first}) == 1
+        same = len({between(estimates[name]["ci"]) for name in first}) == 1
         tied = f" are tied at {four(best['value'])} to four decimals{ci if same else ''}."
         lines: list[Sentence] = [[f"Best by AUROC{over}: ", *names(first), tied]]
     else:
         value = Span.strong(four(best["value"]))
         lines = [[f"Best by AUROC{over}: ", Span.code(first[0]), " with ", value, f"{ci}."]]
     differences = ((raw.get("differences") or {}).get("auroc") or {}).items()
-    lines += _rest(fair, found, {k: e for k, e in differences if e["against"] == fair[0]})
-    two = [sum(s["metrics"].get(name, {"n": 0})["n"] for s in sets) for name in fair[:2]]
-    if len(set(two)) > 1:
-        said: Sentence = ["They do not rest on the same records: ", Span.code(fair[0])]
-        lines.append([*said, f" scored {two[0]:,}, ", Span.code(fair[1]), f" {two[1]:,}."])
+    lines += _rest(fair, estimates, {k: e for k, e in differences if e["against"] == fair[0]})
+    counts = [sum(s["metrics"].get(name, {"n": 0})["n"] for s in sets) for name in fair[:2]]
+    if len(set(counts)) > 1:
+        sentence: Sentence = ["They do not rest on the same records: ", Span.code(fair[0])]
+        lines.append(
+            [*sentence, f" scored {counts[0]:,}, ", Span.code(fair[1]), f" {counts[1]:,}."]
+        )
     lines += _guessing(fair[0], best)
     rarer = {one["name"]: min(one["positives"], one["n"] - one["positives"]) for one in sets}
     lines += _few(rarer, "records of the rarer label")
-    if fewer := [name for name in have if name not in fair]:
-        told = "Left out of this, for they have a value on fewer sets: "
-        lines.append([told, *names(fewer), "."])
+    fewer = [name for name in scored if name not in fair]
+    if fewer:
+        text = "Left out of this, for they have a value on fewer sets: "
+        lines.append([text, *names(fewer), "."])
     return lines
 
 
-def _of_pairs(one: Raw, level: float) -> list[Sentence]:
-    """Which metric prefers most often what people prefer, in one set of pairs."""
-    found = {name: entry["sign_agreement"] for name, entry in one["metrics"].items()}
-    have = [name for name, e in found.items() if e["value"] is not None]
-    if not have:
-        return [[f"{one['set']}: no metric can be held against the preferences."]]
-    have.sort(key=lambda name: -found[name]["value"])
-    best, first = found[have[0]], _tied(have, found)
-    lead = "are tied, agreeing most often with people" if len(first) > 1 else "agrees with people "
-    lead += "" if len(first) > 1 else "most often"
-    said: Sentence = [f"{one['set']}: ", *names(first), f" {lead}, in "]
-    said += [Span.strong(four(best["value"])), f" of the pairs{_with(best, level)}."]
-    few = _few({one["set"]: one["n"] - one["ties"]}, "pairs")
-    return [said, *_rest(have, found, {}), *_guessing(have[0], best), *few]
+def _of_pairs(set_: Raw, level: float) -> list[Sentence]:
+    """Return which metric agrees most often with people's preferences in one set of pairs."""
+    estimates = {name: entry["sign_agreement"] for name, entry in set_["metrics"].items()}
+    scored = [name for name, e in estimates.items() if e["value"] is not None]
+    if not scored:
+        return [[f"{set_['set']}: no metric can be held against the preferences."]]
+    scored.sort(key=lambda name: -estimates[name]["value"])
+    best, first = estimates[scored[0]], _tied(scored, estimates)
+    verb = "are tied, agreeing most often with people" if len(first) > 1 else "agrees with people "
+    verb += "" if len(first) > 1 else "most often"
+    sentence: Sentence = [f"{set_['set']}: ", *names(first), f" {verb}, in "]
+    sentence += [Span.strong(four(best["value"])), f" of the pairs{_with(best, level)}."]
+    few_pairs = _few({set_["set"]: set_["n"] - set_["ties"]}, "pairs")
+    return [sentence, *_rest(scored, estimates, {}), *_guessing(scored[0], best), *few_pairs]
 
 
 def _rest(
-    fair: Sequence[str], found: Mapping[str, Raw], differences: Mapping[str, Raw]
+    fair: Sequence[str], estimates: Mapping[str, Raw], differences: Mapping[str, Raw]
 ) -> list[Sentence]:
-    """How the next metric lies to the first, and which others cannot be told from it either."""
-    best = found[fair[0]]
-    others = [name for name in fair if name not in _tied(fair, found)]
+    """Return how the next metric differs from the first, and which others may equal it."""
+    best = estimates[fair[0]]
+    others = [name for name in fair if name not in _tied(fair, estimates)]
     if not others:
         return [] if len(fair) > 1 else [["It is the only one, so nothing is compared."]]
-    following = found[others[0]]
+    following = estimates[others[0]]
     ends = f" ({between(following['ci'])})" if following["ci"] else ""
-    told, paired = _apart(best, following), differences.get(others[0])
+    text, paired = _apart(best, following), differences.get(others[0])
     if paired and paired["ci"]:  # what the records that both score show
         low, high = sorted(-end for end in paired["ci"])
         size = f"{four(-paired['value'])} ({between([low, high])}) on the records that both score"
-        told = f"the difference of {size} "
-        told += "may be chance." if _may_be_chance(paired) else "is more than chance."
-    said: Sentence = ["The next is ", Span.code(others[0])]
-    said.append(f" with {four(following['value'])}{ends}: {told}")
+        text = f"the difference of {size} "
+        text += "may be chance." if _may_be_chance(paired) else "is more than chance."
+    sentence: Sentence = ["The next is ", Span.code(others[0])]
+    sentence.append(f" with {four(following['value'])}{ends}: {text}")
     if differences:
-        if same := [name for name in others[1:] if _may_be_chance(differences.get(name))]:
-            said += [" The difference of ", *names(same), " from the first may be chance too."]
-        return [said]
-    within = [name for name in others[1:] if best["ci"] and found[name]["value"] >= best["ci"][0]]
+        same = [name for name in others[1:] if _may_be_chance(differences.get(name))]
+        if same:
+            sentence += [" The difference of ", *names(same), " from the first may be chance too."]
+        return [sentence]
+    within = [
+        name for name in others[1:] if best["ci"] and estimates[name]["value"] >= best["ci"][0]
+    ]
     if within:
-        said += [" Also within the interval of the first: ", *names(within), "."]
-    return [said]
+        sentence += [" Also within the interval of the first: ", *names(within), "."]
+    return [sentence]
 
 
 def _may_be_chance(difference: Raw | None) -> bool:
@@ -301,7 +321,7 @@ def _may_be_chance(difference: Raw | None) -> bool:
 
 
 def _apart(best: Raw, following: Raw) -> str:
-    """What the intervals of two metrics say where nothing was drawn for both together."""
+    """Return what the intervals of two metrics say without a paired bootstrap."""
     a, b = best["ci"], following["ci"]
     if not a or not b:
         return "without intervals nothing can be said of the difference."
@@ -321,16 +341,18 @@ def _guessing(name: str, best: Raw) -> list[Sentence]:
     return [["Even ", Span.code(name), " cannot be told from guessing, which has 0.5."]]
 
 
-def _few(counts: Mapping[str, int], what: str) -> list[Sentence]:
-    """A warning where resampling so few shows too little of the chance."""
+def _few(counts: Mapping[str, int], noun: str) -> list[Sentence]:
+    """Return a warning if there are too few records for a bootstrap."""
     few = ", ".join(f"{name} ({n:,})" for name, n in counts.items() if n < _ENOUGH)
-    told = f"Fewer than {_ENOUGH} {what} are too few for a conclusion, and their intervals too"
-    return [[f"{told} narrow: {few}."]] if few else []
+    text = f"Fewer than {_ENOUGH} {noun} are too few for a conclusion, and their intervals too"
+    return [[f"{text} narrow: {few}."]] if few else []
 
 
-def _tied(metrics: Sequence[str], found: Mapping[str, Raw]) -> list[str]:
-    """The first, and those that equal it to four decimals."""
-    return [m for m in metrics if four(found[m]["value"]) == four(found[metrics[0]]["value"])]
+def _tied(metrics: Sequence[str], estimates: Mapping[str, Raw]) -> list[str]:
+    """Return the first metric and those that equal it to four decimals."""
+    return [
+        m for m in metrics if four(estimates[m]["value"]) == four(estimates[metrics[0]]["value"])
+    ]
 
 
 def _with(estimate: Raw, level: float) -> str:
@@ -341,53 +363,56 @@ def _with(estimate: Raw, level: float) -> str:
 # ---- what to read ----
 
 
-def worst_disagreements(sets: Sequence[Raw], most: int | None = None) -> Iterator[Part]:
-    """The first `most` records on which metrics are most confidently wrong, each once with all
-    that got it wrong; where the page has no room for all, every metric keeps its first ones.
+def worst_disagreements(sets: Sequence[Raw], limit: int | None = None) -> Iterator[Part]:
+    """Yield the `limit` records on which metrics are most confidently wrong.
+
+    Each record appears once with all metrics that got it wrong. If there are too many for the
+    page, each metric keeps its first ones.
     """
     entries: list[tuple[int, Entry]] = []
-    total, limit = 0, max(_LEAST_READ, _MOST_READ // max(len(sets), 1))
-    for one in sets:
-        lists = {m: entry["worst"] for m, entry in one["metrics"].items()}
+    total, max_per_set = 0, max(_MIN_READ_PER_SET, _MAX_READ_RECORDS // max(len(sets), 1))
+    for set_ in sets:
+        lists = {m: entry["worst"] for m, entry in set_["metrics"].items()}
         ranks = zip_longest(*lists.values())
         ids = list(dict.fromkeys(str(item["id"]) for rank in ranks for item in rank if item))
         total += len(ids)
-        found: dict[str, list[tuple[str, Raw]]] = {key: [] for key in ids[:limit]}
+        wrong_of: dict[str, list[tuple[str, Raw]]] = {key: [] for key in ids[:max_per_set]}
         for metric, items in lists.items():
             for item in items:
-                if str(item["id"]) in found:
-                    found[str(item["id"])].append((metric, item))
-        tags = {"set": one["name"]} if len(sets) > 1 else {}
-        entries += [(-len(wrong), _reading(key, wrong, tags)) for key, wrong in found.items()]
+                if str(item["id"]) in wrong_of:
+                    wrong_of[str(item["id"])].append((metric, item))
+        tags = {"set": set_["name"]} if len(sets) > 1 else {}
+        entries += [(-len(wrong), _reading(key, wrong, tags)) for key, wrong in wrong_of.items()]
     if not entries:
         return
-    told = "Records on which a metric is most confidently against the label; first those that most "
-    told += "metrics get wrong. Some of them are errors of the label."
-    if (listed := len(entries[:most])) < total:
-        told += f" {listed:,} of {several(total, 'record')}; validation.json has all."
-    entries.sort(key=lambda each: each[0])
-    shown = Entries([entry for _, entry in entries[:most]], "record")
-    yield Part("The worst disagreements to read", [Text(told, "quiet"), shown], "worst")
+    intro = (
+        "Records on which a metric is most confidently against the label; first those that most "
+    )
+    intro += "metrics get wrong. Some of them are errors of the label."
+    listed = len(entries[:limit])
+    if listed < total:
+        intro += f" {listed:,} of {several(total, 'record')}; validation.json has all."
+    entries.sort(key=lambda pair: pair[0])
+    listed_entries = Entries([entry for _, entry in entries[:limit]], "record")
+    yield Part("The worst disagreements to read", [Text(intro, "quiet"), listed_entries], "worst")
 
 
 def _reading(key: str, wrong: Sequence[tuple[str, Raw]], tags: dict[str, str]) -> Entry:
     item = wrong[0][1]
     texts = {"Question": [item.get("question")], "Response": [item["response"] or "(empty)"]}
     texts["Reference"] = item.get("references") or []
-    blocks: list[Block] = [
-        Text([Span.quiet(f"{word}  "), text])
-        for word, each in texts.items()
-        for text in each
-        if text
-    ]
-    if votes := item.get("votes"):
-        said = ", ".join(f"{who} {short(label)}" for who, label in votes.items())
-        blocks.append(Text(said, "quiet"))
+    blocks: list[Block] = []
+    for word, values_of_word in texts.items():
+        blocks += [Text([Span.quiet(f"{word}  "), text]) for text in values_of_word if text]
+    votes = item.get("votes")
+    if votes:
+        votes_text = ", ".join(f"{annotator} {short(label)}" for annotator, label in votes.items())
+        blocks.append(Text(votes_text, "quiet"))
     contexts: dict[str, list[Rich]] = {}
-    for metric, one in wrong:
-        why = "; ".join(one.get("reasons") or ())
-        told: Rich = [Span.code(metric), f" {four(one['score'])} ", Span.quiet(why)]
-        contexts.setdefault(one.get("context") or "", []).append(told)
+    for metric, item_of_metric in wrong:
+        reasons = "; ".join(item_of_metric.get("reasons") or ())
+        line: Rich = [Span.code(metric), f" {four(item_of_metric['score'])} ", Span.quiet(reasons)]
+        contexts.setdefault(item_of_metric.get("context") or "", []).append(line)
     for context, metrics in contexts.items():
         blocks += [Text([Span.quiet("Context  "), context])] if context else []
         blocks.append(Bullets(metrics))
@@ -396,6 +421,6 @@ def _reading(key: str, wrong: Sequence[tuple[str, Raw]], tags: dict[str, str]) -
         key,
         Span.quiet(f" people say {short(item['label'])}; {len(wrong)} {has} it wrong"),
     ]
-    values = {metric: round(one["score"], 4) for metric, one in wrong}
+    values = {metric: round(item_of_metric["score"], 4) for metric, item_of_metric in wrong}
     tags = {**tags, "people say": short(item["label"])}
     return Entry(title, blocks, item["response"][:160], values, tags)

@@ -41,54 +41,57 @@ def validate(
     metrics: Annotated[
         "str | Sequence[str | Spec] | None",
         Option(
-            "Names, comma-separated. Default: all whose fields are there. Repeatable.",
+            ("Metrics, comma-separated. Default: all that the records allow. Repeatable."),
             type=list[str] | None,
         ),
     ] = None,
     judge: Judges = None,
     decomposer: Annotated[
         "str | Decomposer | None",
-        Option("Who splits answers into claims. Default: rules.", type=str | None),
+        Option(
+            ("How answers are split into claims: rules or llm:MODEL. Default: rules."),
+            type=str | None,
+        ),
     ] = None,
     judge_calibration: JudgeCalibrations = None,
     rater: RaterName = None,
     cache: Cache = True,
     positive_above: PositiveAbove = 0.5,
-    ordinal: Annotated[bool, Option("Labels are grades; correlate with them as they are.")] = False,
+    ordinal: Annotated[bool, Option("Treat labels as grades and report correlations.")] = False,
     threshold: Annotated[
-        float, Option("Where the verdict turns from no to yes; see --verdict.", min=0.0, max=1.0)
+        float, Option("Score threshold for a positive verdict; see --verdict.", min=0.0, max=1.0)
     ] = 0.5,
     verdict: Annotated[
         Literal["above", "at-least"] | None,
         Option(
-            "Which scores are the verdict yes. Default: above; with --with-published at-least, as "
-            "in the papers' tables."
+            "Whether positive scores are above or at least the threshold. Default: "
+            "above, or at-least with --with-published."
         ),
     ] = None,
-    with_published: Annotated[
-        bool, Option("Show what papers print of this label beside yours.")
-    ] = False,
+    with_published: Annotated[bool, Option("Include the results published in the papers.")] = False,
     keep: Annotated[
         Mapping[str, float] | None,
         Option(
-            "Only records with this other label, as in relevant=1. Repeatable.",
+            "Use only records with this label, such as relevant=1. Repeatable.",
             type=list[str] | None,
             parse=_parse_keep,
             metavar="LABEL=VALUE",
         ),
     ] = None,
-    pairs: Annotated[bool, Option("`response` against `response_b`, human.preference.")] = False,
-    worst: Annotated[int, Option("Disagreements to read, per metric and set.", min=0)] = 10,
+    pairs: Annotated[
+        bool, Option("Compare `response` with `response_b` by human.preference.")
+    ] = False,
+    worst: Annotated[int, Option("Number of disagreements listed per metric and set.", min=0)] = 10,
     mapping: Columns = None,
     on_bad_row: OnBadRow = "stop",
-    limit: Annotated[int | None, Option("Only the first N records of each set.", min=1)] = None,
+    limit: Annotated[int | None, Option("Use only the first N records of each set.", min=1)] = None,
     seed: Seed = 0,
     resamples: Resamples = 2_000,
     level: Level = 0.95,
     workers: Workers = 1,
     out: Annotated[
         str | Path | None,
-        Option("Folder for numbers, page and items; or a .json or .html file.", type=Path | None),
+        Option("Folder for all results, or a .json or .html file.", type=Path | None),
     ] = None,
     overwrite: Overwrite = False,
     progress: Progress | bool = do_nothing,

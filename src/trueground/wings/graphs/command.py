@@ -16,14 +16,16 @@ from trueground.wings.graphs.operations import (
     query_graph,
 )
 
-graph = typer.Typer(name="graph", help="Knowledge graphs: load, query, show, link.")
+graph = typer.Typer(name="graph", help="Load, query, show and link knowledge graphs.")
 
 GraphArgument = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
-        help="A folder that `graph load` made, a file of graphs (.json, .jsonl) or of triples "
-        "(.nt, .ttl …), sparql:URL or wikidata.",
+        help=(
+            "Folder written by `graph load`, file of graphs (.json, .jsonl) or "
+            "triples (.nt, .ttl), sparql:URL or wikidata."
+        ),
     ),
 ]
 
@@ -34,23 +36,28 @@ def link(
     questions: Annotated[
         Path,
         typer.Argument(
-            help="[[question, [graph, …]], …] in a .json file, rows with question and perhaps gold "
-            "(JSONL, JSON, CSV, Parquet), or a .txt file with one a line."
+            help=(
+                "Questions: rows with question and optionally gold (JSONL, JSON, CSV "
+                "or Parquet), or a .txt file with one question per line."
+            )
         ),
     ],
     graph: Annotated[
-        str, typer.Argument(help="A folder made by graph load, a file, sparql:URL or wikidata.")
+        str, typer.Argument(help="Folder written by `graph load`, a file, sparql:URL or wikidata.")
     ],
     *,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write [[question, [graph, …]], …] with the subgraphs found."),
+        typer.Option(help="JSON file to write, with the subgraphs of each question."),
     ] = None,
     overwrite: Overwrite = False,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Find entities in questions, re-ranked; against gold ids also precision and recall."""
+    """Link entities in questions to a graph.
+
+    If the questions have gold ids, also reports precision and recall.
+    """
     from trueground.files import OutputPath
     from trueground.wings.graphs.pages import show_links
 
@@ -76,15 +83,18 @@ def load(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            metavar="SOURCE…",
-            help="Files: RDF, a Wikidata dump, JSON graphs, tables; also .gz, .bz2 and .zst.",
+            metavar="SOURCE",
+            help="RDF, Wikidata dumps, JSON graphs or tables; also .gz, .bz2 and .zst.",
         ),
     ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Load files into a graph on disk; a file that it has already is passed over."""
+    """Load files into a graph on disk.
+
+    Skips files that the graph already contains.
+    """
     notes: list[str] = []
     state = screen.call(load_graph, sources, **options, note=notes.append)
     from trueground.wings.graphs.pages import show_loaded
@@ -101,12 +111,17 @@ def load(
 @takes(query_graph)
 def query(
     graph: GraphArgument,
-    sparql: Annotated[str, typer.Argument(help="SELECT, ASK, CONSTRUCT or DESCRIBE.")],
+    sparql: Annotated[
+        str, typer.Argument(help="SPARQL query: SELECT, ASK, CONSTRUCT or DESCRIBE.")
+    ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Ask a graph in SPARQL; json: one line for each row."""
+    """Query a graph with SPARQL.
+
+    With --format json, prints one line per row.
+    """
     import orjson
 
     from trueground.wings.graphs.pages import tabulate_rows
@@ -125,13 +140,16 @@ def query(
 def show(
     graph: GraphArgument,
     wanted: Annotated[
-        list[str], typer.Argument(metavar="NAME_OR_QID…", help="Names, aliases or ids.")
+        list[str], typer.Argument(metavar="NAME_OR_QID", help="Names, aliases or ids of entities.")
     ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Show what a graph says of entities; json: one line for each, as records hold graphs."""
+    """Show the triples of entities.
+
+    With --format json, prints one line per entity, in the format of records.
+    """
     import orjson
 
     from trueground.wings.graphs.pages import format_candidates, show_entity

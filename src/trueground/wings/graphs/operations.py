@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from trueground.wings.graphs.folder import GraphFile
     from trueground.wings.graphs.linking import LinkedQuestions
 
-KeepReplies = Annotated[
-    bool, Option("Ask an endpoint again, and keep nothing of it.", "--no-cache")
-]
+KeepReplies = Annotated[bool, Option("Don't read or write the cache.", "--no-cache")]
 
 
 WRITTEN = (
@@ -85,12 +83,12 @@ def _parse_bindings(texts: Sequence[str]) -> dict[str, str]:
 
 def load_graph(
     sources: Sequence[Path],
-    out: Annotated[Path, Option("The folder of the graph; one there is added to.")],
+    out: Annotated[Path, Option("Folder of the graph. If it exists, files are added.")],
     *,
     classes: Annotated[
         Sequence[str],
         Option(
-            "Of a Wikidata dump, only instances of it, such as Q5. Repeatable.",
+            ("Load only instances of this class from a Wikidata dump, such as Q5. Repeatable."),
             "--class",
             type=list[str] | None,
         ),
@@ -99,14 +97,12 @@ def load_graph(
     format_: Annotated[
         str | None,
         Option(
-            "rdf, wikidata-rdf, wikidata-json, kalma, graphs or csv. Default: found out.",
+            ("rdf, wikidata-rdf, wikidata-json, kalma, graphs or csv. Default: detected."),
             "--format",
         ),
     ] = None,
-    identifiers: Annotated[
-        bool, Option("Keep ids of other databases, web addresses, images.")
-    ] = False,
-    overwrite: Annotated[bool, Option("Load anew in place of what is there.")] = False,
+    identifiers: Annotated[bool, Option("Keep ids of other databases, URLs and images.")] = False,
+    overwrite: Annotated[bool, Option("Replace an existing graph.")] = False,
     progress: Progress = do_nothing,
     note: Callable[[str], None] = do_nothing,
 ) -> "GraphFile":
@@ -139,7 +135,7 @@ def query_graph(
     bindings: Annotated[
         Mapping[str, str] | None,
         Option(
-            "NAME=VALUE gives a variable a value: a text, or an <address>. Repeatable.",
+            "Value of a variable: a text or an <IRI>. Repeatable.",
             "--bind",
             type=list[str] | None,
             parse=_parse_bindings,
@@ -177,7 +173,7 @@ def find_entities(
     *,
     lang: Annotated[
         str | None,
-        Option("Language of names. Default: that of the graph, or en.", "--lang"),
+        Option("Language of names. Default: the graph's, or en.", "--lang"),
     ] = None,
     cache: KeepReplies = True,
     progress: Progress = do_nothing,
@@ -217,21 +213,17 @@ def link_questions(
     graph: str,
     *,
     recognizer: Annotated[
-        str, Option("Who finds names: dictionary (the graph's own), or spacy:MODEL.")
+        str, Option("How names are recognized: dictionary (names in the graph) or spacy:MODEL.")
     ] = "dictionary",
     types: Annotated[
         Sequence[str],
         Option(
-            "A class that an entity must have, such as human or Q5. Repeatable.",
+            "Keep only entities of this class, such as human or Q5. Repeatable.",
             type=list[str] | None,
         ),
     ] = (),
-    lang: Annotated[
-        str | None, Option("The language of the graph's names. Default: its own, or English.")
-    ] = None,
-    cache: Annotated[
-        bool, Option("Ask an endpoint again, and keep no reply.", "--no-cache")
-    ] = True,
+    lang: Annotated[str | None, Option("Language of names. Default: the graph's, or en.")] = None,
+    cache: Annotated[bool, Option("Don't read or write the cache.", "--no-cache")] = True,
     progress: Progress = do_nothing,
     note: Callable[[str], None] = do_nothing,
 ) -> "LinkedQuestions":

@@ -13,16 +13,16 @@ from trueground.studies import plan_labels
 from trueground.wings.labeling.operations import export_tasks, import_answers, measure_agreement
 from trueground.wings.labeling.web import serve_project
 
-annotate = typer.Typer(name="annotate", help="Tasks for annotators, and labels of their answers.")
+annotate = typer.Typer(name="annotate", help="Export annotation tasks, and import or serve labels.")
 
 Answers = Annotated[
-    list[Path], typer.Argument(help="Filled files of `annotate export`: JSONL or CSV.")
+    list[Path], typer.Argument(help="Completed files of `annotate export`: JSONL or CSV.")
 ]
 
 
 @annotate.callback()
 def _group() -> None:
-    """Tasks for annotators, and labels of their answers."""
+    """Export annotation tasks, and import or serve labels."""
 
 
 @annotate.command("export")
@@ -31,20 +31,22 @@ def export(
     kind: Annotated[
         str,
         typer.Argument(
-            help="validity, candidate, gold-facts, revision, quality (of a build); contains, "
-            "contains-list, relevance, correctness, support, span (of records); "
-            "alignment (of both)."
+            help=(
+                "Kind of task. For builds: validity, candidate, gold-facts, revision, "
+                "quality. For records: contains, contains-list, relevance, "
+                "correctness, support, span. For both: alignment."
+            )
         ),
     ],
     sources: Annotated[
         list[str],
-        typer.Argument(help="Folders of `trueground build`, run directories, files of records."),
+        typer.Argument(help="Build folders, run directories or files of records."),
     ],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Write a file of tasks for each annotator, and their instructions."""
+    """Write task files and instructions for annotators."""
     from trueground.wings.labeling.pages import show_export
 
     exported = export_tasks(kind, sources, **options)
@@ -54,12 +56,12 @@ def export(
 @annotate.command("plan")
 @takes(plan_labels)
 def plan(
-    run: Annotated[Path, typer.Argument(help="A finished run that kept its records.")],
+    run: Annotated[Path, typer.Argument(help="A finished run that includes its records.")],
     *,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """How many answers to label for a rate that people would confirm, and which: they are drawn."""
+    """Plan how many answers to label, and sample them."""
     planned = plan_labels(run, **options)
     screen.show_page(planned, planned.blocks)
 
@@ -72,7 +74,7 @@ def import_(
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Check the answers of all annotators, and merge them into labels."""
+    """Check and merge annotations into labels."""
     from trueground.wings.labeling.pages import show_import
 
     imported = import_answers(answers, **options)
@@ -84,14 +86,19 @@ def import_(
 def serve(
     project: Annotated[
         str,
-        typer.Argument(help="The labels: FILE (made if new), or postgresql://USER@HOST/NAME."),
+        typer.Argument(
+            help=(
+                "Database of the project: a file (created if needed) or "
+                "postgresql://USER@HOST/NAME."
+            )
+        ),
     ],
     tasks: Annotated[
         list[Path] | None, typer.Argument(help="Files of `annotate export`: JSONL.")
     ] = None,
     **options: Any,
 ) -> None:
-    """Label tasks in a browser, with several people: links, a queue, agreement, export."""
+    """Serve tasks to annotators in a web browser."""
     serve_project(project, tasks or (), **options)
 
 
@@ -102,7 +109,10 @@ def agreement(
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Agreement of annotators in each field, with intervals, and the hardest tasks."""
+    """Measure agreement between annotators.
+
+    Reports each field with a confidence interval, and the hardest tasks.
+    """
     from trueground.wings.labeling.pages import agreement_page
 
     measured = measure_agreement(answers, **options)

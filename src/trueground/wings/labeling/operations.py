@@ -22,37 +22,41 @@ def _parse_where(texts: Sequence[str]) -> dict[str, str]:
     return parse_where(texts)
 
 
-AllowEdited = Annotated[bool, Option("Take answers whose shown text was changed after export.")]
+AllowEdited = Annotated[bool, Option("Accept answers whose text was edited after export.")]
 
 
 def export_tasks(
     kind: str,
     sources: Sequence[str],
-    out: Annotated[Path, Option("NAME.jsonl: writes NAME-1.jsonl, NAME-2.jsonl, instructions.")],
+    out: Annotated[Path, Option("NAME.jsonl. Writes NAME-1.jsonl, NAME-2.jsonl and instructions.")],
     *,
-    csv: Annotated[bool, Option("Also write spreadsheets, NAME-1.csv.")] = False,
+    csv: Annotated[bool, Option("Also write CSV files, such as NAME-1.csv.")] = False,
     annotators: Annotated[
-        int, Option("How many do each task; a file for each.", min=1, max=100)
+        int, Option("Number of annotators per task; one file for each.", min=1, max=100)
     ] = 2,
-    sample: Annotated[int | None, Option("Only N tasks, chosen by the seed.", min=1)] = None,
-    seed: Annotated[int, Option("Seed of sample and order.", min=0, max=2**63 - 1)] = 0,
+    sample: Annotated[int | None, Option("Export a random sample of N tasks.", min=1)] = None,
+    seed: Annotated[int, Option("Random seed.", min=0, max=2**63 - 1)] = 0,
     order: Annotated[
         Literal["shuffled", "same"],
-        Option("shuffled: another order for each annotator. same: all alike."),
+        Option("Whether each annotator gets a different order."),
     ] = "shuffled",
     pairing: Annotated[
         Literal["gold", "response"],
         Option(
-            "contains, contains-list: gold facts in the response, or the response's facts in its "
-            "contexts (among the gold facts).",
+            (
+                "contains, contains-list: check gold facts in the response, or facts "
+                "of the response in its contexts."
+            ),
             "--facts",
         ),
     ] = "gold",
     where: Annotated[
         Mapping[str, str] | None,
         Option(
-            "Only these: id, model, group, answerable or a key of meta; of a build id or what is "
-            "shown. * stands for anything. Repeatable.",
+            (
+                "Export only tasks whose field has this value; * matches any text. "
+                "Fields: id, model, group, answerable or a key of meta. Repeatable."
+            ),
             type=list[str] | None,
             parse=_parse_where,
             metavar="FIELD=VALUE",
@@ -62,10 +66,7 @@ def export_tasks(
     on_bad_row: OnBadRow = "stop",
     overwrite: Annotated[
         bool,
-        Option(
-            "Replace files that are there; those of the earlier export that this one does not have "
-            "are removed."
-        ),
+        Option("Replace the files of an earlier export."),
     ] = False,
 ) -> "Exported":
     """Write NAME-1.jsonl, NAME-2.jsonl … beside `out`, NAME-instructions.md and NAME-export.json.
@@ -91,20 +92,20 @@ def export_tasks(
 
 def import_answers(
     paths: Sequence[Path],
-    out: Annotated[Path, Option("The labels, JSONL, one task a line.")],
+    out: Annotated[Path, Option("JSONL file of labels to write, one task per line.")],
     *,
     tie: Annotated[
         Literal["open", "drop", "first", "lowest"],
         Option(
-            "Without a majority: leave the field open, drop the task, take the first file's "
-            "answer, or the lowest (no before yes)."
+            "If there is no majority: leave the field open, drop the task, or use "
+            "the first file's answer or the lowest."
         ),
     ] = "open",
     third: Annotated[
         Path | None,
-        Option("Write the disputed tasks for one more annotator: FILE.jsonl or .csv."),
+        Option("File of disputed tasks to write for a third annotator: .jsonl or .csv."),
     ] = None,
-    overwrite: Annotated[bool, Option("Replace files that are there.")] = False,
+    overwrite: Annotated[bool, Option("Replace existing files.")] = False,
     allow_edited: AllowEdited = False,
 ) -> "Imported":
     """Check and merge the answers; write labels to `out`, sorted by kind and id.
@@ -125,7 +126,7 @@ def measure_agreement(
     *,
     resamples: Resamples = 2_000,
     seed: Seed = 0,
-    hardest: Annotated[int, Option("Tasks to name, of each kind.", min=0)] = 10,
+    hardest: Annotated[int, Option("Number of the hardest tasks listed per kind.", min=0)] = 10,
     allow_edited: AllowEdited = False,
 ) -> "Agreement":
     """Agreement of the annotators of filled files. Unfinished tasks take no part. InputError."""

@@ -1,7 +1,4 @@
-"""What a retriever is, what it finds, and how a kind of retriever keeps its files.
-
-Also the words by which texts are compared: for BM25, and to tell whether two texts are the same.
-"""
+"""Retrievers, their queries and hits, and the files of each kind of retriever."""
 
 from __future__ import annotations
 
@@ -19,25 +16,28 @@ if TYPE_CHECKING:
     from trueground.wings.search.store import PassageStore
 
 
-# What of a conversation is searched for: the row's `retrieval_query` or else all turns; all turns;
-# the last one.
+# The part of a conversation that is the query. "auto" is the row's `retrieval_query`, or all turns
+# if it has none; "all" is all turns; "last" is the last turn.
 FORMS = ("auto", "all", "last")
-TITLED = ",title+text"  # what is searched, in the signatures of retrievers
+# The part of a retriever's signature that says that titles are searched too.
+TITLED = ",title+text"
 
 
 class Hit(NamedTuple):
-    """A passage that was found: its number in the corpus, and the retriever's own score."""
+    """A retrieved passage: its number in the corpus, and the retriever's score."""
 
     index: int  # type: ignore[assignment]  # hides tuple.index
     score: float
 
 
 class SearchQuery(str):
-    """What is searched for: a question behind the turns before it, and the id of its row.
+    """A query: the turns of a conversation, the question last, and the id of its row.
 
-    As a text it is the turns with a space between, which is all that most retrievers look at.
-    `turns` are for those whose model has a separator of its own, the question last; `id` is for
-    results that were found elsewhere.
+    The text of the query is the turns, joined by spaces. Most retrievers use only that.
+
+    Attributes:
+        turns: The turns, for models that have a special separator between turns.
+        id: The id of the row, which finds the row in a file of search results.
     """
 
     turns: tuple[str, ...]
@@ -52,14 +52,12 @@ class SearchQuery(str):
     def of_turns(
         cls, turns: Sequence[str], declared: str | None, form: str, row: str | None = None
     ) -> SearchQuery:
-        """Return the query of a question, the last of its turns.
-
-        How the turns are joined is the retriever's choice.
+        """Return the query for the last turn of a conversation.
 
         Args:
-            turns: The turns of a conversation.
-            declared: The `retrieval_query` of the row.
-            form: One of FORMS.
+            turns: The turns of a conversation, the question last.
+            declared: The `retrieval_query` of the row, if it has one.
+            form: One of `FORMS`.
             row: The id of the row.
         """
         if declared is not None and form == "auto":
@@ -69,41 +67,56 @@ class SearchQuery(str):
         return cls(*(turn for turn in map(str.strip, turns) if turn), id=row)
 
     @staticmethod
-    def read_declared(place: str, row: Mapping[str, Any]) -> str | None:
-        """Return the `retrieval_query` of a row. Raises InputError if it isn't a text, or blank."""
+    def read_declared(location: str, row: Mapping[str, Any]) -> str | None:
+        """Return the `retrieval_query` of a row, None if it has none.
+
+        Args:
+            location: The file and row, for errors.
+            row: The row.
+
+        Raises:
+            InputError: It isn't a text, or it is blank.
+        """
         declared = row.get("retrieval_query")
         if declared is None or (isinstance(declared, str) and declared.strip()):
             return declared
         raise InputError(
-            f"{place}, field 'retrieval_query': found {describe(declared)}; expected what is "
-            "searched for, as text"
+            f"{location}, field 'retrieval_query': found {describe(declared)}; expected the search "
+            "query, as text"
         )
 
 
 def turns_of(query: str) -> tuple[str, ...]:
-    """The turns of a query, the question last; a plain text is a question alone."""
+    """Return the turns of a query, the question last; a plain text is a single turn."""
     return query.turns if isinstance(query, SearchQuery) else (query,)
 
 
 class Retriever(Protocol):
-    """Finds the passages of one corpus that are nearest to a query.
+    """Finds the passages of one corpus that match a query best.
 
-    `signature` names the method, its options and its model, not the corpus.
+    Attributes:
+        name: The name of the retriever.
+        signature: The method, its options and its model. It doesn't depend on the corpus.
     """
 
     name: str
     signature: str
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
-        """For each query, which may be a `SearchQuery`, at most `top` hits, best first.
+        """Return the hits of each query, best first.
 
-        Equal scores stand in corpus order, but for multi-hop retrieval: there in that of the hops.
+        Hits with equal scores are in corpus order. Multi-hop retrieval has them in the order of
+        its hops.
+
+        Args:
+            queries: The queries, plain texts or `SearchQuery`.
+            top: The maximum number of hits per query.
         """
         ...
 
 
 class OpenedRetriever(NamedTuple):
-    """A retriever, and what gives the memory of its model and files back."""
+    """A retriever, and a function that frees the memory of its model and files."""
 
     retriever: Retriever
     close: Callable[[], None] = lambda: None
@@ -113,19 +126,22 @@ class OpenedRetriever(NamedTuple):
 class RetrieverKind:
     """A kind of retriever that keeps files in an index.
 
-    `folder` names the folder of what was written: the same for all that shares its files, another
-    where an option changes them. `build` writes it; broken off and called again it goes on, and it
-    returns at once where all is there. `open` reads it, memory-mapped. All raise UsageError,
-    InputError and MissingExtraError; `build` also WriteError, `open` InputError where files are
-    missing or were made for other passages.
+    All functions raise UsageError, InputError and MissingExtraError. If files are damaged and were
+    made without a model, they are removed before `build` is called. Files made by a model may be
+    hours of work: `build` has to fix them.
 
-    `check` raises InputError where files are missing or damaged, without loading a model. Without
-    it, opening is the check of what is written without a model, and of others it is only seen that
-    the folder is there. Damaged files that need no model are removed before `build` is called; what
-    a model made may be hours of work, and is left to `build`, which fixes it.
-
-    `over` searches passages in memory, without files; indexes and vectors are made with the first
-    search. Without it the kind is for indexes alone.
+    Attributes:
+        folder: Returns the name of the folder for a spec. Specs that share their files have the
+            same folder; an option that changes the files changes the folder.
+        build: Writes the folder. If it is interrupted and called again, it resumes. If everything
+            is complete, it returns at once. Also raises WriteError.
+        open: Opens the folder, memory-mapped. Raises InputError if files are missing or were made
+            for other passages.
+        check: Raises InputError if files are missing or damaged, without loading a model. Default:
+            a retriever without a model is opened as a check; for one with a model, the folder only
+            has to exist.
+        over: Searches passages in memory, without files. Indexes and vectors are made by the first
+            search. Default: the kind works only in an index.
     """
 
     folder: Callable[[ComponentSpec], str]

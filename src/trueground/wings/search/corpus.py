@@ -1,6 +1,6 @@
-"""A corpus from the files it comes in: which files, in which format, and all their passages.
+"""Reading the passages of a corpus from its files, in any supported format.
 
-Documents are cut on sentence boundaries, never across a heading.
+Documents are split into passages at sentence boundaries. A passage doesn't cross a heading.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from trueground.wings.search.documents import Document
 from trueground.wings.search.store import PassageEntry, PassageStore
 
 _BZ2 = ".bz2"
-_VERSION = 1  # of the way documents are read and cut
+_VERSION = 1  # Changes if documents are read or split differently.
 _SIGNATURE = re.compile(
     r"reading-\d+:words=([1-9]\d*),overlap=(\d+)(,skip_unreadable)?(,follow_links)?"
 )
 # "Title: Lisztomania [https://en.wikipedia.org/wiki/Lisztomania]"
 _TITLED = re.compile(r"\s*Title:\s*(.*?)\s*(?:\[(\w+://\S+)\])?\s*", re.DOTALL)
 _SECTION = "[SEP]"  # TopiOCQA's titles: "Page [SEP] Section"
-# What pyserini and BEIR call the field, where a row has it not under our name.
+# The names of these fields in files of pyserini and BEIR.
 _OTHER_NAMES = {"text": ("contents",), "id": ("docid", "_id")}
 _ENDINGS = (
     f"{', '.join(Document.ENDINGS)} (documents) or {', '.join(DataPath.ENDINGS)} "
@@ -38,12 +38,13 @@ _ENDINGS = (
 
 @dataclass(frozen=True)
 class CorpusReading:
-    """How documents become passages; data files, whose rows are passages, are read as they are.
+    """How documents are split into passages. The rows of data files are passages already.
 
-    A passage has about `words` words and begins with the last `overlap` sentences of the one
-    before. With `skip_unreadable` documents that cannot be read are noted and left out; with
-    `follow_links` links that lead out of a folder are followed, also those to folders. UsageError:
-    less than 1 word, less than 0 sentences.
+    Attributes:
+        words: The approximate number of words per passage.
+        overlap: The number of sentences that a passage repeats from the one before.
+        skip_unreadable: Leave out documents that can't be read, with a warning.
+        follow_links: Follow links that lead out of a folder, to files and folders.
     """
 
     words: int = 100
@@ -59,13 +60,17 @@ class CorpusReading:
 
     @property
     def signature(self) -> str:
-        """What the passages of the same documents depend on."""
-        flags = ",skip_unreadable" * self.skip_unreadable + ",follow_links" * self.follow_links
-        return f"reading-{_VERSION}:words={self.words},overlap={self.overlap}{flags}"
+        """Everything that determines the passages of the same documents."""
+        signature = f"reading-{_VERSION}:words={self.words},overlap={self.overlap}"
+        if self.skip_unreadable:
+            signature += ",skip_unreadable"
+        if self.follow_links:
+            signature += ",follow_links"
+        return signature
 
     @staticmethod
     def parse(signature: str) -> CorpusReading | None:
-        """The reading with this signature; None where this version has none."""
+        """Return the reading with this signature, None if this version doesn't know it."""
         match = _SIGNATURE.fullmatch(signature)
         if match is None:
             return None
@@ -74,14 +79,19 @@ class CorpusReading:
 
 
 def read_corpus(path: Path, titles: Path | None = None) -> PassageStore:
-    """Passages in memory, from rows of text, title?, id? and page?.
+    """Read passages into memory, from rows of text, title?, id? and page?.
 
-    With `titles`, the corpus of Truly-Ground as it is published: files of texts and titles by id.
+    If a row has no id, its id is its number in the corpus, from 0. If it has no page, its page is
+    its title.
 
-    JSON lines, a JSON array, CSV or Parquet, also packed, or a folder of such files. A row without
-    an id has its number in the corpus (from 0), one without a page its title. InputError names the
-    file and the row: no text, a field of another type, an id that came before; or a link that
-    leads out of the folder.
+    Args:
+        path: JSON lines, a JSON array, CSV or Parquet, also compressed, or a folder of such files.
+        titles: The file of titles, if `path` has the texts of the published corpus of
+            Truly-Ground. Both are objects by id.
+
+    Raises:
+        InputError: A row has no text, a field of the wrong type or a repeated id, or a link leads
+            out of the folder. The message names the file and the row.
     """
     if titles is not None:
         return PassageStore(None, _row_entries(lambda: formats.published_rows(path, titles)))
@@ -95,11 +105,19 @@ def read_entries(
     reading: CorpusReading = CorpusReading(),
     note: Callable[[str], None] = do_nothing,
 ) -> Iterator[PassageEntry]:
-    """The passages of a file, or of all files of a folder and below it, in name order.
+    """Yield the passages of a file, or of all files in a folder and below it, in name order.
 
-    `note` is told what was left out: pages of Wikipedia without text, documents without text or,
-    if `reading` says so, unreadable ones. Kept in memory are one document or row at a time, and 8
-    bytes a row. InputError names file and place; MissingExtraError: PDF and HTML need packages.
+    One document or row is in memory at a time, and 8 bytes per row.
+
+    Args:
+        path: The file or folder.
+        reading: How documents are split.
+        note: Called with warnings about what was left out: pages or documents without text, and
+            unreadable documents if they are skipped.
+
+    Raises:
+        InputError: A file can't be read. The message names the file and the location.
+        MissingExtraError: PDF or HTML needs an optional package.
     """
     left_out: list[Path] = []
     files = corpus_files(path, reading, left_out)
@@ -108,49 +126,58 @@ def read_entries(
     if _kind(files[0]) == "document":
         yield from _document_entries(files, path, reading, note)
         return
-    bare: dict[str, None] = {}  # where pages without text stand; rows may be read twice
-    yield from _row_entries(lambda: _data_rows(files, bare))
-    if bare:
-        note(f"{path}: {len(bare)} pages without text were left out, first {next(iter(bare))}")
+    # The locations are the keys of a dictionary because rows may be read twice.
+    empty_pages: dict[str, None] = {}
+    yield from _row_entries(lambda: _data_rows(files, empty_pages))
+    if empty_pages:
+        first = next(iter(empty_pages))
+        note(f"{path}: left out {len(empty_pages)} pages without text, first {first}")
 
 
 def corpus_files(
     path: Path, reading: CorpusReading = CorpusReading(), left_out: list[Path] | None = None
 ) -> list[Path]:
-    """All files that hold the corpus, in the order in which they are read.
+    """Return the files of a corpus, in reading order.
 
-    Hidden files and folders, and files of other kinds, are left out of a folder; so are links that
-    lead out of it, unless `reading` says otherwise. These are added to `left_out`. InputError: no
-    such path, no file that can be read, both data files and documents.
+    Hidden files and folders are skipped, and so are files of other kinds.
+
+    Args:
+        path: The file or folder.
+        reading: How documents are read. It decides whether links out of the folder are followed.
+        left_out: Links that aren't followed are added to this list.
+
+    Raises:
+        InputError: The path doesn't exist, has no readable file, or has both data files and
+            documents.
     """
     if not path.is_dir():
         return DataPath(path).files()
     links = [] if left_out is None else left_out
 
     def follow(link: Path) -> bool:
-        # Of files only those are told that would have been read.
+        # Links to files that wouldn't have been read aren't reported.
         if not reading.follow_links and link.exists() and (link.is_dir() or _kind(link)):
             links.append(link)
         return reading.follow_links
 
-    found = [file for file in sorted(DataPath(path).walk(follow)) if _kind(file) and file.is_file()]
-    if not found:
-        beside = f". {_format_links(path, links)}" if links else ""
+    files = [file for file in sorted(DataPath(path).walk(follow)) if _kind(file) and file.is_file()]
+    if not files:
+        hint = f". {_format_links(path, links)}" if links else ""
         raise InputError(
-            f"{path} holds no file of a corpus; expected names that end in {_ENDINGS}{beside}"
+            f"{path} has no files of a corpus; expected names that end in {_ENDINGS}{hint}"
         )
-    first = {_kind(file): file for file in reversed(found)}
+    first = {_kind(file): file for file in reversed(files)}
     if "document" in first and len(first) > 1:
         data = first.get("data") or first["bz2"]
         raise InputError(
-            f"{path} holds both documents ({first['document']}) and data files ({data}); put them "
-            "in folders of their own, or name one file"
+            f"{path} has both documents ({first['document']}) and data files ({data}); put them "
+            "in separate folders, or name one file"
         )
-    return found
+    return files
 
 
 def _kind(file: Path) -> str | None:
-    """What a file's ending says: "document", "data", "bz2", None for others."""
+    """Return the kind of a file by its ending: "document", "data", "bz2" or None."""
     ending = file.suffix.lower()
     if Document.is_document(file):
         return "document"
@@ -160,26 +187,26 @@ def _kind(file: Path) -> str | None:
 
 
 def _refuse_link(link: Path) -> bool:
-    """Follow no link that leads out of the folder. InputError for one to data or to a folder."""
+    """Return False; raise InputError for a link out of the folder to data or another folder."""
     if not (link.is_dir() or (link.is_file() and DataPath(link).is_data)):
         return False
     raise InputError(
-        f"{link} is a link that leads out of the folder; put a copy of {os.path.realpath(link)} in "
-        "its place, or name that itself"
+        f"{link} is a link that leads out of the folder; replace it with a copy of "
+        f"{os.path.realpath(link)}, or name that path instead"
     )
 
 
 def _format_links(path: Path, links: list[Path]) -> str:
     return (
-        f"links that lead out of {path} were left out: {len(links)}, first {min(links)}; "
-        "trueground index build follows them with --follow-links"
+        f"left out {len(links)} links that lead out of {path}, first {min(links)}; to follow "
+        "them, run trueground index build with --follow-links"
     )
 
 
 def _document_entries(
     files: Iterable[Path], path: Path, reading: CorpusReading, note: Callable[[str], None]
 ) -> Iterator[PassageEntry]:
-    found = False
+    has_text = False
     root = path if path.is_dir() else path.parent
     for file in files:
         try:
@@ -190,22 +217,22 @@ def _document_entries(
             note(f"left out: {error}")
             continue
         page = file.relative_to(root).as_posix()
-        for unread in document.notes:
-            note(unread)
-        number = -1
-        for number, (title, text) in enumerate(
-            document.cut(file.stem, reading.words, reading.overlap)
-        ):
-            yield PassageEntry(text, f"{page}#{number}", title, page)
-        found = found or number >= 0
-        if number < 0:
-            note(f"{file} holds no text")
-    if not found:
-        raise InputError(f"{root}: no document in it holds any text; name others")
+        for warning in document.notes:
+            note(warning)
+        n_passages = 0
+        for title, text in document.cut(file.stem, reading.words, reading.overlap):
+            yield PassageEntry(text, f"{page}#{n_passages}", title, page)
+            n_passages += 1
+        if n_passages:
+            has_text = True
+        else:
+            note(f"{file} has no text")
+    if not has_text:
+        raise InputError(f"{root}: none of its documents has text; name other documents")
 
 
-def _data_rows(files: Iterable[Path], bare: dict[str, None]) -> Iterator[formats.Row]:
-    """The rows of data files; those of pages of Wikipedia without text go to `bare`."""
+def _data_rows(files: Iterable[Path], empty_pages: dict[str, None]) -> Iterator[formats.Row]:
+    """Yield the rows of data files; locations of pages without text go to `empty_pages`."""
     for file in files:
         if _kind(file) == "bz2":
             rows = formats.bz2_rows(file)
@@ -220,55 +247,57 @@ def _data_rows(files: Iterable[Path], bare: dict[str, None]) -> Iterator[formats
                 _check_json(file)
             yield from DataPath(file).rows()
             continue
-        for place, row in rows:
+        for location, row in rows:
             if row["text"] is None:
-                bare[place] = None
+                empty_pages[location] = None
             else:
-                yield place, row
+                yield location, row
 
 
 def _check_json(file: Path) -> None:
-    """InputError unless a file with an unknown ending begins as JSON does."""
+    """Raise InputError unless a file with an unknown ending starts like JSON."""
     with file.open("rb") as stream:
         start = stream.read(4_096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if start not in (b"[", b"{"):
-        raise InputError(f"{file}: cannot tell its format; expected a name that ends in {_ENDINGS}")
+        raise InputError(f"{file}: unknown format; expected a name that ends in {_ENDINGS}")
 
 
 def _row_entries(rows: Callable[[], Iterable[formats.Row]]) -> Iterator[PassageEntry]:
-    """The entries of rows of text (or contents), title?, id? (or docid, _id) and page?.
+    """Yield the entries of rows of text (or contents), title?, id? (or docid, _id) and page?.
 
-    `rows` gives (place, row) and is called again where an id occurs twice, to find the places.
+    `rows` returns (location, row). If an id is repeated, it is called again to find the locations.
     """
     seen = SeenIds()
-    for _, entry in _placed_entries(rows()):
+    for _, entry in _located_entries(rows()):
         seen.add(entry.id)
         yield entry
-    if repeated := seen.repeated():
-        for place, entry in _placed_entries(rows()):
-            if first := repeated.first_place(entry.id, place):
-                raise InputError(
-                    f"{place}, field 'id': found {entry.id!r} as in {first}; "
-                    "expected ids that differ"
-                )
+    repeated = seen.repeated()
+    if not repeated:
+        return
+    for location, entry in _located_entries(rows()):
+        first = repeated.first_place(entry.id, location)
+        if first:
+            raise InputError(
+                f"{location}, field 'id': found {entry.id!r} as in {first}; expected unique ids"
+            )
 
 
-def _placed_entries(rows: Iterable[formats.Row]) -> Iterator[tuple[str, PassageEntry]]:
-    for number, (place, row) in enumerate(rows):
-        text = _field(place, row, "text")
+def _located_entries(rows: Iterable[formats.Row]) -> Iterator[tuple[str, PassageEntry]]:
+    for number, (location, row) in enumerate(rows):
+        text = _field(location, row, "text")
         if text is None:
-            raise InputError(f"{place}: found no field 'text'; expected the passage's text")
-        id_ = _field(place, row, "id", (str, int))
-        title, page = read_title(_field(place, row, "title") or "")
-        page = _field(place, row, "page") or page
-        yield place, PassageEntry(text, str(number) if id_ is None else id_, title, page)
+            raise InputError(f"{location}: found no field 'text'; expected the passage's text")
+        id_ = _field(location, row, "id", (str, int))
+        title, page = read_title(_field(location, row, "title") or "")
+        page = _field(location, row, "page") or page
+        yield location, PassageEntry(text, str(number) if id_ is None else id_, title, page)
 
 
 def _field(
-    place: str, row: Mapping[str, Any], field: str, types: tuple[type, ...] = (str,)
+    location: str, row: Mapping[str, Any], field: str, types: tuple[type, ...] = (str,)
 ) -> str | None:
     names = (field, *_OTHER_NAMES.get(field, ()))
-    name = next((one for one in names if row.get(one) is not None), None)
+    name = next((candidate for candidate in names if row.get(candidate) is not None), None)
     if name is None:
         return None
     value = row[name]
@@ -276,14 +305,16 @@ def _field(
         return value
     if not isinstance(value, types) or isinstance(value, bool):
         expected = "a text or a whole number" if int in types else "a text"
-        raise InputError(f"{place}, field {name!r}: found {describe(value)}; expected {expected}")
+        raise InputError(
+            f"{location}, field {name!r}: found {describe(value)}; expected {expected}"
+        )
     if field in ("text", "id") and not str(value).strip():
-        raise InputError(f"{place}, field {name!r}: found blank text; expected some characters")
+        raise InputError(f"{location}, field {name!r}: found blank text; expected some text")
     return str(value)
 
 
 def read_title(text: str) -> tuple[str | None, str | None]:
-    """(title, page) from "Title: NAME [ADDRESS]", or from a plain title, which is its page too."""
+    """Return (title, page) of "Title: NAME [ADDRESS]", or of a plain title, which is the page."""
     match = _TITLED.fullmatch(text)
     title, page = (match[1], match[2]) if match else (text.strip(), None)
     return title or None, page or title.partition(_SECTION)[0].strip() or title or None

@@ -1,4 +1,4 @@
-"""Documents: text, Markdown, HTML and PDF files, and how they are cut into passages."""
+"""Documents: text, Markdown, HTML and PDF files, and splitting them into passages."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Document:
     """A document as sections of paragraphs.
 
     Attributes:
-        ENDINGS: How the names of files end that are documents.
-        title: The title. None without one.
+        ENDINGS: The endings of file names of documents.
+        title: The title, None if there is none.
         sections: The sections, in order.
-        notes: What could not be read of the document.
+        notes: Warnings about parts that couldn't be read.
     """
 
     ENDINGS: ClassVar[tuple[str, ...]] = (".txt", ".md", ".markdown", ".html", ".htm", ".pdf")
@@ -34,9 +34,10 @@ class Document:
 
     @classmethod
     def of_text(cls, text: str) -> Document:
-        """Return plain text as a document of one section, with blank lines between paragraphs.
+        """Return plain text as a document of one section; wrapped lines are joined.
 
-        Lines that were only wrapped are joined.
+        Args:
+            text: The text. Blank lines separate paragraphs.
         """
         return cls.of_paragraphs(split_paragraphs(text))
 
@@ -47,7 +48,7 @@ class Document:
 
     @classmethod
     def read(cls, path: Path) -> Document:
-        """Return the document of a file, whose kind follows from the ending.
+        """Return the document in a file; the ending of its name decides its kind.
 
         Raises:
             InputError: The file can't be read.
@@ -64,7 +65,7 @@ class Document:
 
     @classmethod
     def is_document(cls, path: Path) -> bool:
-        """Return whether the name of a file ends as that of a document."""
+        """Return whether a file has the ending of a document."""
         return path.suffix.lower() in cls.ENDINGS
 
     @classmethod
@@ -73,7 +74,7 @@ class Document:
 
     @staticmethod
     def read_links(path: Path) -> list[str] | None:
-        """Return the addresses of the links in a file. None for a kind of file without links.
+        """Return the addresses of the links in a file, None for a kind of file without links.
 
         Raises:
             InputError: The file can't be read.
@@ -83,21 +84,24 @@ class Document:
     @property
     def paragraphs(self) -> list[str]:
         """The paragraphs of all sections."""
-        return [paragraph for section in self.sections for paragraph in section.paragraphs]
+        paragraphs = []
+        for section in self.sections:
+            paragraphs += section.paragraphs
+        return paragraphs
 
-    def cut(self, name: str, words: int, overlap: int = 0) -> Iterator[tuple[str, str]]:
-        """Yield title and text of each passage; see `cut_paragraphs`.
+    def cut(self, name: str, max_words: int, overlap: int = 0) -> Iterator[tuple[str, str]]:
+        """Yield the title and text of each passage; see `cut_paragraphs`.
 
         Args:
-            name: The title of a document that has none.
-            words: The most words of a passage.
-            overlap: How many of the last sentences of the passage before, in the same section, a
-                passage repeats.
+            name: The title to use if the document has none.
+            max_words: The maximum number of words per passage.
+            overlap: The number of sentences that a passage repeats from the passage before it in
+                the same section.
         """
         title = self.title or name
         for section in self.sections:
             headings = section.headings
             if headings[:1] == (title,):
                 headings = headings[1:]
-            for text in cut_paragraphs(section.paragraphs, words, overlap):
+            for text in cut_paragraphs(section.paragraphs, max_words, overlap):
                 yield " › ".join((title, *headings)), text

@@ -1,4 +1,4 @@
-"""How well a retriever finds gold passages: recall, success, MRR and nDCG at k."""
+"""Evaluation of retrievers with gold passages: recall, success, MRR and nDCG at k."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from trueground.stats import Bootstrap, log, mean, total
 from trueground.wings.search.base import Hit, Retriever
 
 MEASURES = ("recall", "success", "mrr", "ndcg")
-# A query's gold passages: for each the numbers of the passages that it is, any of which will do.
+# The gold passages of a query. Each is the numbers of its passages; one of them is enough.
 Gold = Collection[Collection[int]]
-_NAMED = 5  # questions that a note names
+_MAX_LISTED_QUESTIONS = 5
 
 
 @dataclass(frozen=True)
 class MeasureMean:
-    """The mean over the queries with gold passages; None where there are none."""
+    """The mean of a measure over the queries with gold passages, None if there are none."""
 
     mean: float | None
     ci: tuple[float, float] | None
@@ -33,10 +33,13 @@ class MeasureMean:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A retriever's values: `values[i, j]` is measure `names[j]` of query i.
+    """The measures of a retriever.
 
-    NaN where the query has no gold passage. `means` goes by the names, `signature` names the
-    retriever.
+    Attributes:
+        signature: The signature of the retriever.
+        names: The names of the measures.
+        values: Shape (queries, measures); NaN if a query has no gold passages.
+        means: The mean of each measure, by name.
     """
 
     signature: str
@@ -47,10 +50,15 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class IndexEvaluation:
-    """Retrievers of the index in `path` by how they are written, over `n` questions.
+    """The evaluation of the retrievers of an index.
 
-    Of these `unnamed` name no gold passage, and `absent` says which ones name one that the index
-    does not hold.
+    Attributes:
+        path: The folder of the index.
+        signature: The signature of the index.
+        n: The number of questions.
+        unnamed: The number of questions without gold passages.
+        absent: A text about each question with a gold passage that isn't in the index.
+        results: The measures of each retriever, by its spec.
     """
 
     path: Path
@@ -61,30 +69,29 @@ class IndexEvaluation:
     results: dict[str, Evaluated]
 
     def as_dict(self) -> dict[str, Any]:
-        """The measures of each retriever, as in a run's summary."""
+        """Return the measures of each retriever, in the format of a run's summary."""
         counts = {"missing_field": self.unnamed, "not_applicable": len(self.absent)}
         unscored = {status: n for status, n in counts.items() if n}
-        retrievers = {
-            written: {
-                "signature": one.signature,
-                "metrics": {
-                    name: {**asdict(mean), "unscored": unscored} for name, mean in one.means.items()
-                },
-            }
-            for written, one in self.results.items()
-        }
+        retrievers = {}
+        for spec_text, evaluated in self.results.items():
+            metrics = {}
+            for name, measure_mean in evaluated.means.items():
+                metrics[name] = {**asdict(measure_mean), "unscored": unscored}
+            retrievers[spec_text] = {"signature": evaluated.signature, "metrics": metrics}
         head = {"index": str(self.path), "signature": self.signature, "n": self.n}
         return {**head, "retrievers": retrievers}
 
 
 def format_absent(absent: Sequence[str]) -> str:
-    """Which questions are not measured, in words."""
-    more = f"\n  … and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
-    lines = "".join(f"\n  {one}" for one in absent[:_NAMED])
-    return (
-        f"{len(absent)} of the questions are not measured, since the index does not hold their "
-        f"gold passage:{lines}{more}"
-    )
+    """Return a warning about the questions that aren't measured."""
+    lines = [
+        f"{len(absent)} of the questions are not measured because their gold passages are not in "
+        "the index:"
+    ]
+    lines += [f"  {text}" for text in absent[:_MAX_LISTED_QUESTIONS]]
+    if len(absent) > _MAX_LISTED_QUESTIONS:
+        lines.append(f"  … and {len(absent) - _MAX_LISTED_QUESTIONS} more")
+    return "\n".join(lines)
 
 
 def evaluate(
@@ -98,20 +105,33 @@ def evaluate(
     seed: int = 0,
     level: float = 0.95,
 ) -> Evaluated:
-    """Search for the queries and compare the hits with the gold passages' numbers.
+    """Search for queries, and compare the hits with the numbers of gold passages.
 
-    recall@k: share of the gold passages among the first k hits; success@k: 1 if any is; mrr@k: 1
-    over the rank of the first, 0 beyond k; ndcg@k: gain 1 for each gold passage where it is first
-    found, discount log2(rank + 1). Where a gold passage stands in the corpus several times, one of
-    its hits is enough. Percentile bootstrap intervals over the queries. `top` hits are searched
-    for, the largest k unless told. UsageError: no query, another number of golds, a k below 1 or
-    above `top`.
+    - recall@k: the share of the gold passages among the first k hits.
+    - success@k: 1 if a gold passage is among them.
+    - mrr@k: 1 over the rank of the first gold passage, 0 beyond k.
+    - ndcg@k: gain 1 for the first hit of each gold passage, discount log2(rank + 1).
+
+    If the corpus has a gold passage several times, one of its hits is enough.
+
+    Args:
+        retriever: The retriever.
+        queries: The queries.
+        gold: The gold passages of each query.
+        ks: The numbers of hits to measure at.
+        top: The number of hits per query. Default: the largest k.
+        resamples: The number of resamples of the percentile bootstrap over queries.
+        seed: Its seed.
+        level: The confidence level of the intervals.
+
+    Raises:
+        UsageError: There is no query, `gold` has another length, or a k isn't from 1 to `top`.
     """
     top = max(ks, default=0) if top is None else top
     if not queries or len(queries) != len(gold):
         raise UsageError(
-            f"evaluating a retriever: {len(queries)} queries, {len(gold)} golds; expected at least "
-            "one query, and one set of gold passages for each"
+            f"evaluating a retriever: found {len(queries)} queries and {len(gold)} sets of gold "
+            "passages; expected at least one query, and one set per query"
         )
     if not ks or min(ks) < 1 or max(ks) > top:
         raise UsageError(
@@ -131,35 +151,40 @@ def evaluate(
 def measure(
     hits: Sequence[Sequence[Hit]], gold: Sequence[Gold], ks: Sequence[int]
 ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """The measures' names, and their values, shape (queries, measures)."""
+    """Return the names of the measures, and their values with shape (queries, measures)."""
     ks = sorted(set(ks))
-    names = tuple(f"{measure}@{k}" for measure in MEASURES for k in ks)
-    return names, np.array([_measure(*one, ks) for one in zip(hits, gold, strict=True)])
+    names: list[str] = []
+    for name in MEASURES:
+        names += [f"{name}@{k}" for k in ks]
+    rows = [_measure(*pair, ks) for pair in zip(hits, gold, strict=True)]
+    return tuple(names), np.array(rows)
 
 
 def _measure(hits: Sequence[Hit], gold: Gold, ks: Sequence[int]) -> list[float]:
-    """Each of MEASURES at each k, as trec_eval defines them; NaN without gold passages."""
+    """Return each of MEASURES at each k, as in trec_eval; NaN without gold passages."""
     if not gold:
         return [np.nan] * (len(MEASURES) * len(ks))
-    left = [set(numbers) for numbers in gold]
-    gains = np.zeros(len(hits))  # how many gold passages each hit is that none before it was
+    missing = [set(numbers) for numbers in gold]
+    gains = np.zeros(len(hits))  # The number of gold passages that each hit is the first to match.
     for rank, hit in enumerate(hits):
-        still = [numbers for numbers in left if hit.index not in numbers]
-        gains[rank] = len(left) - len(still)
-        left = still
-    # The best order would have those that are found together first; what was not found counts 1.
-    ideal = np.sort(np.concatenate([gains[gains > 0], np.ones(len(left))]))[::-1]
+        still_missing = [numbers for numbers in missing if hit.index not in numbers]
+        gains[rank] = len(missing) - len(still_missing)
+        missing = still_missing
+    # In the ideal order, hits that match several gold passages come first. Gold passages that
+    # weren't found count as one hit each.
+    ideal = np.sort(np.concatenate([gains[gains > 0], np.ones(len(missing))]))[::-1]
     first = int(np.argmax(gains > 0)) + 1 if gains.any() else max(ks) + 1
-    found = np.cumsum(gains)
-
-    def dcg(worth: NDArray[np.float64], k: int) -> float:
-        best = worth[:k]
-        discounts = [log(rank + 1.0, 2) for rank in range(1, len(best) + 1)]
-        return total(best / np.array(discounts))
-
+    n_found = np.cumsum(gains)
     return [
-        *(float(found[:k][-1]) / len(gold) if len(found) else 0.0 for k in ks),
+        *(float(n_found[:k][-1]) / len(gold) if len(n_found) else 0.0 for k in ks),
         *(float(first <= k) for k in ks),
         *(1 / first if first <= k else 0.0 for k in ks),
-        *(dcg(gains, k) / dcg(ideal, k) for k in ks),
+        *(_dcg(gains, k) / _dcg(ideal, k) for k in ks),
     ]
+
+
+def _dcg(gains: NDArray[np.float64], k: int) -> float:
+    """Return the discounted cumulative gain of the first k hits."""
+    first_gains = gains[:k]
+    discounts = [log(rank + 1.0, 2) for rank in range(1, len(first_gains) + 1)]
+    return total(first_gains / np.array(discounts))

@@ -1,12 +1,12 @@
-"""Passages in the layouts of their publishers, as rows of id, title and text.
+"""Passages in the file formats of their publishers, as rows of id, title and text.
 
 DPR, TopiOCQA     tab-separated: id, text, title
-DPR's retriever   rows with `ctxs`, the passages that it found
-HotpotQA          wiki_NN.bz2, JSON lines {id, url, title, text}, the text a list of sentences
+DPR's retriever   rows with `ctxs`, the retrieved passages
+HotpotQA          wiki_NN.bz2, JSON lines {id, url, title, text}; the text is a list of sentences
 MDR               wiki_id2doc.json, one object id → {title, text}
 Truly-Ground      one object id → text, and one id → title
 
-The Wikipedias hold pages without any text, which no retriever can find: their text is None here.
+The Wikipedias have pages without text, which no retriever can find. Their text is None here.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from trueground.records import DataPath, Problem, clean, decode, describe
 
 Row = tuple[str, dict[str, Any]]
 _DPR = ["id", "text", "title"]
-_PAGE = "one JSON object of title and text"
+_EXPECTED_PAGE = "one JSON object of title and text"
 
 
 def is_dpr(path: Path) -> bool:
-    """Does a .tsv file, maybe packed, begin with the header id, text, title? InputError."""
+    """Return whether a .tsv file starts with the header id, text, title. Raises InputError."""
     if DataPath(path).ending != ".tsv":
         return False
     DataPath(path).require_readable()
@@ -38,23 +38,23 @@ def is_dpr(path: Path) -> bool:
 
 
 def dpr_rows(path: Path) -> Iterator[Row]:
-    """(place, row) of psgs_w100.tsv, full_wiki_segments.tsv and files of that shape.
+    """Yield (location, row) of psgs_w100.tsv, full_wiki_segments.tsv and similar files.
 
-    Quoted cells are read as the publishers' own code does (Python's csv with its defaults): what
-    stands after a closing quotation mark still belongs to the cell. InputError names the row.
+    Quoted cells are read as by the publishers' code, Python's csv with its defaults: text after a
+    closing quotation mark still belongs to the cell. Raises InputError, which names the row.
     """
     with DataPath(path).open() as stream, closing(stream.cells("\t")) as rows:
         for number, cells in enumerate(rows):
             if number and cells:
-                place = f"{path}, row {number}"
-                yield place, _dpr_row(cells, place)
+                location = f"{path}, row {number}"
+                yield location, _dpr_row(cells, location)
 
 
-def _dpr_row(cells: list[str], place: str) -> dict[str, Any]:
+def _dpr_row(cells: list[str], location: str) -> dict[str, Any]:
     if len(cells) != len(_DPR):
         raise InputError(
-            f"{place}: found {len(cells)} cells; expected 3: id, text and title, with tabs between "
-            "(is the file cut off, or a quotation mark not closed?)"
+            f"{location}: found {len(cells)} cells; expected 3, separated by tabs: id, text and "
+            "title (is the file truncated, or a quotation mark not closed?)"
         )
     for column, cell in zip(_DPR, cells, strict=True):
         if not cell.isascii() or "\0" in cell:
@@ -62,14 +62,14 @@ def _dpr_row(cells: list[str], place: str) -> dict[str, Any]:
                 clean(cell, column)
             except Problem as problem:
                 raise InputError(
-                    f"{place}, field {column!r}: found {problem.found} or broken UTF-8; expected "
-                    "UTF-8 text"
+                    f"{location}, field {column!r}: found {problem.found} or broken UTF-8; "
+                    "expected UTF-8 text"
                 ) from None
     return dict(zip(_DPR, cells, strict=True))
 
 
 def is_results(path: Path) -> bool:
-    """Is it what DPR's retriever writes: rows with `ctxs`, the passages that it found?"""
+    """Return whether a file is in the format of DPR's retriever: rows with `ctxs`."""
     if DataPath(path).ending not in (".json", ".jsonl"):
         return False
     try:
@@ -78,87 +78,95 @@ def is_results(path: Path) -> bool:
     except InputError:
         return False
     ctxs = row.get("ctxs")
-    return isinstance(ctxs, list) and all(isinstance(one, dict) for one in ctxs)
+    return isinstance(ctxs, list) and all(isinstance(passage, dict) for passage in ctxs)
 
 
 def results_rows(path: Path) -> Iterator[Row]:
-    """(place, row) of each passage that was found for any question, once.
+    """Yield (location, row) of each passage in the results of any question, once.
 
-    Kept in memory are the ids. InputError: no text, or another one under the same id.
+    The ids are kept in memory. Raises InputError if a passage has no text, or an id two texts.
     """
     seen: dict[str, int] = {}
-    for place, row in DataPath(path).rows():
+    for location, row in DataPath(path).rows():
         ctxs = row.get("ctxs")
         if not isinstance(ctxs, list):
-            raise InputError(f"{place}, field 'ctxs': found {describe(ctxs)}; expected a list")
-        for number, one in enumerate(ctxs):
-            here = f"{place}, field 'ctxs[{number}]'"
-            if not isinstance(one, dict) or not one.get("text"):
+            raise InputError(f"{location}, field 'ctxs': found {describe(ctxs)}; expected a list")
+        for number, passage in enumerate(ctxs):
+            passage_location = f"{location}, field 'ctxs[{number}]'"
+            if not isinstance(passage, dict) or not passage.get("text"):
                 raise InputError(
-                    f"{here}: found {describe(one)}; expected a passage with its text. Where the "
-                    "results have ids alone, name the passages themselves"
+                    f"{passage_location}: found {describe(passage)}; expected a passage with its "
+                    "text. If the results have only ids, name the corpus instead"
                 )
-            id_, text = str(one.get("id", one["text"])), hash(one["text"])
-            if seen.get(id_, text) != text:
-                raise InputError(f"{here}: found another text than before with the id {id_!r}")
+            text = passage["text"]
+            id_, text_hash = str(passage.get("id", text)), hash(text)
+            if seen.get(id_, text_hash) != text_hash:
+                raise InputError(
+                    f"{passage_location}: found a second text for the id {id_!r}; expected one "
+                    "text per id"
+                )
             if id_ not in seen:
                 seen[id_] = text
-                yield here, {"id": id_, "title": one.get("title"), "text": one["text"]}
+                yield (
+                    passage_location,
+                    {"id": id_, "title": passage.get("title"), "text": passage["text"]},
+                )
 
 
 def bz2_rows(path: Path) -> Iterator[Row]:
-    """(place, row) of a bz2 file of JSON lines; sentences joined. InputError.
+    """Yield (location, row) of a bz2 file of JSON lines, with sentences joined.
 
-    Of a text that is a list of paragraphs, whose first is the title, the first other paragraph
-    that holds something is taken: the introduction.
+    If the text is a list of paragraphs, the first is the title. The first other paragraph that
+    isn't empty is used: the introduction. Raises InputError.
     """
     name = str(path)
     DataPath(path, name).require_readable()
     with DataPath(path).open(".bz2") as stream:
         for number, line in stream.values(in_array=False):
-            place = f"{name}, line {number}"
-            row = _decode_line(place, line)
+            location = f"{name}, line {number}"
+            row = _decode_line(location, line)
             if "text" not in row:
                 raise InputError(
-                    f"{place}: found {describe(row)}; expected id, title and text as in "
+                    f"{location}: found {describe(row)}; expected id, title and text as in "
                     "HotpotQA's Wikipedia (unpack other files first)"
                 )
-            text = _page_text(place, row["text"], row.get("title"))
-            yield place, {**{k: row[k] for k in ("id", "title") if k in row}, "text": text}
+            text = _page_text(location, row["text"], row.get("title"))
+            fields: dict[str, Any] = {name: row[name] for name in ("id", "title") if name in row}
+            yield location, {**fields, "text": text}
 
 
-def _decode_line(place: str, line: bytes | Problem) -> dict[str, Any]:
+def _decode_line(location: str, line: bytes | Problem) -> dict[str, Any]:
     try:
         if isinstance(line, Problem):
             raise line
         row = decode(line)
     except Problem as problem:
-        raise InputError(f"{place}: found {problem.found}; expected {_PAGE}") from None
+        raise InputError(f"{location}: found {problem.found}; expected {_EXPECTED_PAGE}") from None
     if not isinstance(row, dict):
-        raise InputError(f"{place}: found {describe(row)}; expected {_PAGE}")
+        raise InputError(f"{location}: found {describe(row)}; expected {_EXPECTED_PAGE}")
     return row
 
 
-def _page_text(place: str, value: Any, title: Any) -> str | None:
+def _page_text(location: str, value: Any, title: Any) -> str | None:
     if value is None or isinstance(value, str):
         return _or_none(value)
     if isinstance(value, list) and all(isinstance(part, list) for part in value):
-        paragraphs = (_join_sentences(place, part) for part in value)
+        paragraphs = (_join_sentences(location, part) for part in value)
         return next((text for text in paragraphs if text and text != title), None)
-    return _join_sentences(place, value)
+    return _join_sentences(location, value)
 
 
-def _join_sentences(place: str, sentences: Any) -> str | None:
-    """The paragraph of these sentences, which as a rule bring the blank before them along."""
+def _join_sentences(location: str, sentences: Any) -> str | None:
+    """Return the paragraph of these sentences. Most of them start with a space."""
     if not isinstance(sentences, list) or not all(isinstance(part, str) for part in sentences):
         raise InputError(
-            f"{place}, field 'text': found {describe(sentences)}, {json.dumps(sentences)[:60]}; "
+            f"{location}, field 'text': found {describe(sentences)}, {json.dumps(sentences)[:60]}; "
             "expected a text or a list of sentences"
         )
     text = ""
     for sentence in sentences:
-        apart = text and not text[-1].isspace() and not sentence[:1].isspace()
-        text += f" {sentence}" if apart and sentence else sentence
+        needs_space = text and not text[-1].isspace() and not sentence[:1].isspace()
+        text += f" {sentence}" if needs_space and sentence else sentence
     return _or_none(text.strip())
 
 
@@ -167,7 +175,7 @@ def _or_none(text: str | None) -> str | None:
 
 
 def is_map(path: Path) -> bool:
-    """Is a .json file, maybe packed, one object from id to {title, text} or [title, text]?"""
+    """Return whether a .json file is one object from id to {title, text} or [title, text]."""
     if DataPath(path).ending != ".json":
         return False
     DataPath(path).require_readable()
@@ -184,18 +192,20 @@ def is_map(path: Path) -> bool:
 
 
 def map_rows(path: Path) -> Iterator[Row]:
-    """(place, row) of an object from id to page, one page in memory at a time. InputError."""
+    """Yield (location, row) of an object from id to page, one at a time. Raises InputError."""
     with DataPath(path).open() as stream:
         for id_, value in stream.members():
-            place, page = f"{path}, entry {id_!r}", _page(value)
+            location, page = f"{path}, entry {id_!r}", _page(value)
             if page is None:
                 raise InputError(
-                    f"{place}: found {describe(value)}; expected an object of title and text"
+                    f"{location}: found {describe(value)}; expected an object of title and text"
                 )
             text = page["text"]
             if text is not None and not isinstance(text, str):
-                raise InputError(f"{place}, field 'text': found {describe(text)}; expected a text")
-            yield place, {"id": id_, "title": page.get("title"), "text": _or_none(text)}
+                raise InputError(
+                    f"{location}, field 'text': found {describe(text)}; expected a text"
+                )
+            yield location, {"id": id_, "title": page.get("title"), "text": _or_none(text)}
 
 
 def _page(value: Any) -> Mapping[str, Any] | None:
@@ -207,12 +217,14 @@ def _page(value: Any) -> Mapping[str, Any] | None:
 
 
 def published_rows(texts: Path, titles: Path) -> Iterator[Row]:
-    """(place, row) of Truly-Ground's corpus. InputError names the file and the id: no text, no
-    title, a title without a text.
+    """Yield (location, row) of Truly-Ground's corpus.
+
+    Raises InputError, which names the file and the id, if a text or a title is missing.
     """
     text_of, title_of = _read_map(texts), _read_map(titles)
-    for ours, other, file in ((text_of, title_of, titles), (title_of, text_of, texts)):
-        if absent := next((id_ for id_ in ours if id_ not in other), None):
+    for ids, checked, file in ((text_of, title_of, titles), (title_of, text_of, texts)):
+        absent = next((id_ for id_ in ids if id_ not in checked), None)
+        if absent:
             raise InputError(
                 f"{file} has no entry {absent!r}; {texts} and {titles} must have the same ids"
             )
@@ -224,13 +236,13 @@ def _read_map(path: Path) -> dict[str, str]:
     try:
         value = orjson.loads(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise InputError(f"can't read {path}: {error.strerror or error}") from error
     except orjson.JSONDecodeError as error:
-        raise InputError(f"{path} is no JSON file: {error}; fetch it again") from error
+        raise InputError(f"{path} isn't valid JSON: {error}; download it again") from error
     if not isinstance(value, dict):
         raise InputError(f"{path}: found {describe(value)}; expected a JSON object from id to text")
     for id_, text in value.items():
         if not isinstance(text, str) or not text.strip():
-            found = "blank text" if isinstance(text, str) else describe(text)
-            raise InputError(f"{path}, entry {id_!r}: found {found}; expected a text")
+            description = "blank text" if isinstance(text, str) else describe(text)
+            raise InputError(f"{path}, entry {id_!r}: found {description}; expected a text")
     return value

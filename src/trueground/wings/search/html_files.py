@@ -12,10 +12,10 @@ from trueground.wings.search.sections import Outline, read_bytes
 if TYPE_CHECKING:
     from bs4 import Tag
 
-# The names of what a head holds: where no body is opened, the parser leaves a text in the head.
+# Elements of a head are listed too: if a page opens no body, the parser leaves text in the head.
 _HIDDEN = (
     "title, script, style, noscript, template, nav, footer, svg, iframe, object, search, "
-    # Not forms themselves: ASP.NET wraps the whole page in one.
+    # Forms themselves stay: ASP.NET wraps the whole page in one.
     "button, select, datalist, textarea, form label, form legend, "
     "[hidden], [aria-hidden=true], [role=navigation], [role=search], [role=contentinfo]"
 )
@@ -30,9 +30,12 @@ _INLINE = frozenset(_INLINE_NAMES.split())
 def read_html(path: Path) -> Outline:
     """Return the outline of an HTML file.
 
-    Its title is its first <h1>, else <title>, else its first heading.
+    Its title is its first <h1>, else <title>, else its first heading. If there is a <main>, or
+    exactly one <article>, only that is read.
 
-    Where there is a <main>, or just one <article>, only that is read.
+    Raises:
+        InputError: The file can't be read.
+        MissingExtraError: An optional package is missing.
     """
     try:
         from bs4 import BeautifulSoup
@@ -40,14 +43,15 @@ def read_html(path: Path) -> Outline:
         raise MissingExtraError("reading HTML files", "documents") from None
     data = read_bytes(path)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about files that look like an address or like XML
+        # BeautifulSoup warns about files that look like an address or like XML.
+        warnings.simplefilter("ignore")
         soup = BeautifulSoup(data, "lxml")
     if soup.contains_replacement_characters:
         raise InputError(
-            f"{path}: found bytes that are no text in its encoding ({soup.original_encoding}); "
+            f"{path}: found bytes that aren't valid in its encoding ({soup.original_encoding}); "
             "save it as UTF-8"
         )
-    named = soup.title.get_text(" ", strip=True) if soup.title else ""
+    head_title = soup.title.get_text(" ", strip=True) if soup.title else ""
     for tag in soup.select(_HIDDEN):
         tag.decompose()
     articles = soup.find_all("article")
@@ -57,16 +61,16 @@ def read_html(path: Path) -> Outline:
         walk.enter(root)
     except RecursionError:
         raise InputError(
-            f"{path}: its elements are nested too deeply to read; save it as text, or leave it out"
+            f"{path}: its elements are nested too deeply; save it as text, or leave it out"
         ) from None
     walk.end_paragraph()
     outline = walk.outline
-    outline.title = outline.first_top or " ".join(named.split()) or outline.first
+    outline.title = outline.first_top or " ".join(head_title.split()) or outline.first
     return outline
 
 
 class _HtmlWalk:
-    """Goes through the elements; text of inline elements gathers until a block begins or ends."""
+    """A walk through elements that collects inline text until a block starts or ends."""
 
     def __init__(self) -> None:
         self.outline = Outline()

@@ -1,13 +1,13 @@
-"""The retrievers there are, and how one is written; hybrid and multi-hop, put together from others.
+"""The kinds of retrievers, and their specs; hybrid and multi-hop retrievers combine others.
 
-`bm25`, `bm25(k1=0.9,b=0.4)`, `dense:MODEL(index=hnsw)` keep files of their own in an index;
-`hybrid:"A + B"(k=60)` and `multi-hop:"A"(hops=2)` are put together from such. What is written
-within quotes uses the other quotes.
+`bm25`, `bm25(k1=0.9,b=0.4)` and `dense:MODEL(index=hnsw)` keep files in an index.
+`hybrid:"A + B"(k=60)` and `multi-hop:"A"(hops=2)` combine such retrievers. Inside quotes, a spec
+uses the other kind of quotes.
 
 Sources: Cormack, Clarke and Büttcher 2009, "Reciprocal rank fusion outperforms Condorcet and
 individual rank learning methods"; Xiong et al. 2021, "Answering complex open-domain questions with
-multi-hop dense retrieval", section 2: the query of a hop is the question and the passages found
-before it, a chain's score is the sum of its hops' scores.
+multi-hop dense retrieval", section 2. The query of a hop is the question and the passages of
+earlier hops. The score of a chain is the sum of the scores of its hops.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from trueground.wings.search.store import PassageStore
 
 Factory = Callable[[], RetrieverKind]
 _PLUS = re.compile(r"\s\+\s")
-# A name, with or without options, and a + right behind it: no retriever is so called.
-_TIGHT = re.compile(r"[A-Za-z_][\w-]*\s*(?:\([^()]*\))?\s*\+")
+# A name, with or without options, and a + without a space before it.
+_MISSING_SPACE = re.compile(r"[A-Za-z_][\w-]*\s*(?:\([^()]*\))?\s*\+")
 _EXAMPLES = {"hybrid": "bm25 + dense:MODEL", "multi-hop": "dense:MODEL"}
-_SHOWN: dict[str, dict[str, Any]] = {
+_LISTED_AS: dict[str, dict[str, Any]] = {
     "bm25": {"name": "bm25", "extra": "retrieval"},
     "dense": {"name": "dense:MODEL", "extra": "onnx or hf; retrieval for hnsw and ivf"},
     "hybrid": {"name": 'hybrid:"A + B"'},
@@ -39,42 +39,42 @@ _SHOWN: dict[str, dict[str, Any]] = {
 
 
 def _bm25() -> RetrieverKind:
-    """Words in common, weighted by how rare they are (BM25)."""
+    """Shared words, weighted by how rare they are (BM25)."""
     from trueground.wings.search.bm25 import BM25_KIND
 
     return BM25_KIND
 
 
 def _dense() -> RetrieverKind:
-    """Vectors that an encoder makes: DPR, Contriever, sentence-transformers."""
+    """Vectors of an encoder: DPR, Contriever, sentence-transformers."""
     from trueground.wings.search.dense import DENSE_KIND
 
     return DENSE_KIND
 
 
-def _hybrid(given: ComponentSpec, parts: Sequence[Retriever], _passages: PassageStore) -> Retriever:
-    """Several retrievers' lists in one, by reciprocal rank."""
-    given.check(("k", "depth"))
-    return Hybrid(parts, k=given.number("k", K, 0) or 0.0, depth=given.whole("depth", DEPTH))
+def _hybrid(spec: ComponentSpec, parts: Sequence[Retriever], _passages: PassageStore) -> Retriever:
+    """Fuse the hits of several retrievers by reciprocal rank."""
+    spec.check(("k", "depth"))
+    return Hybrid(parts, k=spec.number("k", K, 0) or 0.0, depth=spec.whole("depth", DEPTH))
 
 
 def _multi_hop(
-    given: ComponentSpec, parts: Sequence[Retriever], passages: PassageStore
+    spec: ComponentSpec, parts: Sequence[Retriever], passages: PassageStore
 ) -> Retriever:
-    """Searches again with the question and what was found: chains of passages."""
-    given.check(("hops", "beam", "passages"))
+    """Search again with the question and the hits: chains of passages."""
+    spec.check(("hops", "beam", "passages"))
     if len(parts) > 1:
         raise UsageError(
-            "the retriever multi-hop searches with one retriever, and was given "
-            f"{len(parts)}; write multi-hop:\"hybrid:'A + B'\""
+            f"the retriever multi-hop needs one retriever, found {len(parts)}; to combine several, "
+            "write multi-hop:\"hybrid:'A + B'\""
         )
-    shown = given.text("passages", "text", ("text", "titled"))
-    hops, beam = given.whole("hops", HOPS), given.whole("beam", BEAM)
-    texts = passages.searched if shown == "titled" else passages.texts
-    return MultiHop(parts[0], texts, shown=shown, hops=hops, beam=beam)
+    passage_text = spec.text("passages", "text", ("text", "titled"))
+    hops, beam = spec.whole("hops", HOPS), spec.whole("beam", BEAM)
+    texts = passages.searched if passage_text == "titled" else passages.texts
+    return MultiHop(parts[0], texts, passage_text=passage_text, hops=hops, beam=beam)
 
 
-# What keeps files, and what is put together from such.
+# Retrievers that keep files, and retrievers that combine others.
 _RETRIEVERS: dict[str, Factory] = {"bm25": _bm25, "dense": _dense}
 retrievers = Registry("retriever", _RETRIEVERS)
 _COMPOUNDS: dict[str, Callable[[ComponentSpec, Sequence[Retriever], PassageStore], Retriever]] = {
@@ -84,10 +84,25 @@ _COMPOUNDS: dict[str, Callable[[ComponentSpec, Sequence[Retriever], PassageStore
 
 
 def retriever(name: str) -> Callable[[Factory], Factory]:
-    """Decorator: register a function without arguments giving a `RetrieverKind`, under a name.
+    """Register a function that returns a `RetrieverKind`, as a decorator.
 
-    A search of its retriever with a smaller `top` must give the beginning of one with a larger; a
-    retriever that cannot promise that has an attribute `nested = False`.
+    A search with a smaller `top` must return the beginning of a search with a larger one. If a
+    retriever can't guarantee that, its attribute `nested` has to be False.
+
+    Args:
+        name: The name of the retriever in specs.
+
+    Returns:
+        The decorator, for a function without arguments.
+
+    Raises:
+        UsageError: The name is taken.
+
+    Example:
+        >>> import trueground as tg
+        >>> @tg.retriever("my-search")
+        ... def make_kind():
+        ...     return tg.RetrieverKind(folder, build, open)  # doctest: +SKIP
     """
 
     def register(factory: Factory) -> Factory:
@@ -100,34 +115,34 @@ def retriever(name: str) -> Callable[[Factory], Factory]:
 
 
 def kinds() -> list[dict[str, Any]]:
-    """Every kind of retriever: `name` as a user writes it, `doc` in one line, `extra` or None."""
+    """Return every kind of retriever: `name` as users write it, `doc` in one line, `extra`."""
     docs = {name: kind.__doc__ for name, kind in (*retrievers.load().items(), *_COMPOUNDS.items())}
-    docs[results.NAME] = "Results that were found elsewhere: DPR's ctxs, a TREC run"
-    return [
-        {"name": name, "doc": (doc or "").strip().partition("\n")[0], "extra": None}
-        | _SHOWN.get(name, {})
-        for name, doc in docs.items()
-    ]
+    docs[results.NAME] = "Search results of another tool: DPR's ctxs, a TREC run"
+    listed = []
+    for name, doc in docs.items():
+        summary = (doc or "").strip().partition("\n")[0]
+        listed.append({"name": name, "doc": summary, "extra": None} | _LISTED_AS.get(name, {}))
+    return listed
 
 
-def bases(written: str) -> list[str]:
-    """The parts of a retriever that keep files of their own, each once. UsageError.
+def bases(spec_text: str) -> list[str]:
+    """Return the specs of a retriever's components that keep files, without duplicates.
 
-    All of what was written is checked: names, options and how it is put together.
+    The whole spec is checked: names, options and combinations. Raises UsageError.
     """
-    found: dict[str, None] = {}
+    components: dict[str, None] = {}
 
-    def note(given: ComponentSpec) -> OpenedRetriever:
-        found[given.written] = None
-        kind_of(given).folder(given)
-        return OpenedRetriever(_Placeholder(given.name))
+    def add_component(spec: ComponentSpec) -> OpenedRetriever:
+        components[spec.written] = None
+        kind_of(spec).folder(spec)
+        return OpenedRetriever(_Placeholder(spec.name))
 
-    compose(written, note, PassageStore(None))
-    return list(found)
+    compose(spec_text, add_component, PassageStore(None))
+    return list(components)
 
 
 class _Placeholder:
-    """Stands for a retriever while what was written is checked."""
+    """Takes the place of a retriever while a spec is checked."""
 
     def __init__(self, name: str) -> None:
         self.name = self.signature = name
@@ -136,82 +151,93 @@ class _Placeholder:
         return [[] for _ in queries]
 
 
-def kind_of(given: ComponentSpec) -> RetrieverKind:
-    """The kind of a part that keeps files. UsageError with near names where there is none."""
-    if given.name not in retrievers:
-        retrievers.load_component(given.name)
-    if given.name not in retrievers:
+def kind_of(spec: ComponentSpec) -> RetrieverKind:
+    """Return the kind of a component that keeps files. Raises UsageError for an unknown name."""
+    if spec.name not in retrievers:
+        retrievers.load_component(spec.name)
+    if spec.name not in retrievers:
         retrievers.load()
-    if given.name not in retrievers:
+    if spec.name not in retrievers:
         raise UsageError.unknown_name(
-            "retriever", given.name, (*retrievers, *_COMPOUNDS, results.NAME)
+            "retriever", spec.name, (*retrievers, *_COMPOUNDS, results.NAME)
         )
-    return retrievers[given.name]()
+    return retrievers[spec.name]()
 
 
 def compose(
-    written: str, open_base: Callable[[ComponentSpec], OpenedRetriever], passages: PassageStore
+    spec_text: str, open_base: Callable[[ComponentSpec], OpenedRetriever], passages: PassageStore
 ) -> OpenedRetriever:
-    """The retriever as written, over these passages; `open_base` opens its parts that keep files.
+    """Open a retriever over passages.
 
-    UsageError: what cannot be read, an unknown name or option.
+    Args:
+        spec_text: The retriever as a user writes it.
+        open_base: Opens a component that keeps files.
+        passages: The passages.
+
+    Raises:
+        UsageError: The spec can't be parsed, or has an unknown name or option.
     """
-    given = ComponentSpec.parse("retriever", written)
-    if given.name == results.NAME:
-        return OpenedRetriever(results.ResultsRetriever(given, passages))
-    if given.name not in _COMPOUNDS:
-        return open_base(given)
-    inner = _split(given)
+    spec = ComponentSpec.parse("retriever", spec_text)
+    if spec.name == results.NAME:
+        return OpenedRetriever(results.ResultsRetriever(spec, passages))
+    if spec.name not in _COMPOUNDS:
+        return open_base(spec)
     with ExitStack() as stack:
         parts = []
-        for part in inner:
-            opened = compose(part, open_base, passages)
+        for part_text in _split(spec):
+            opened = compose(part_text, open_base, passages)
             stack.callback(opened.close)
             parts.append(opened.retriever)
-        compound = _COMPOUNDS[given.name](given, parts, passages)
+        compound = _COMPOUNDS[spec.name](spec, parts, passages)
         return OpenedRetriever(compound, stack.pop_all().close)
 
 
-def open_over(written: str, passages: PassageStore) -> OpenedRetriever:
-    """The retriever as written, over passages in memory and without files.
+def open_over(spec_text: str, passages: PassageStore) -> OpenedRetriever:
+    """Open a retriever over passages in memory, without files.
 
-    Titles are searched too, as in an index. Indexes and vectors are made with the first search.
-    UsageError, InputError, MissingExtraError.
+    Titles are searched too, as in an index. Indexes and vectors are made by the first search.
+
+    Raises:
+        UsageError: The retriever isn't valid, or needs files.
+        InputError: Files of the retriever can't be read.
+        MissingExtraError: It needs an optional package.
     """
 
-    def open_base(given: ComponentSpec) -> OpenedRetriever:
-        kind = kind_of(given)
+    def open_base(spec: ComponentSpec) -> OpenedRetriever:
+        kind = kind_of(spec)
         if kind.over is None:
-            others = (name for name, factory in retrievers.items() if factory().over is not None)
+            names = [name for name, factory in retrievers.items() if factory().over is not None]
             raise UsageError(
-                f"the retriever {given.name} keeps files, and here passages are searched in "
-                f"memory; expected one of {', '.join((*others, *_COMPOUNDS))}"
+                f"the retriever {spec.name} needs an index on disk, but these passages are in "
+                f"memory; expected one of {', '.join((*names, *_COMPOUNDS))}"
             )
-        return kind.over(given, passages)
+        return kind.over(spec, passages)
 
-    return compose(written, open_base, passages)
+    return compose(spec_text, open_base, passages)
 
 
-def _split(given: ComponentSpec) -> list[str]:
-    """What a retriever is put together from: its model, split at each ` + ` outside quotes and
-    parentheses. UsageError where nothing is named.
-    """
-    example = f'write {given.name}:"{_EXAMPLES[given.name]}"'
-    if given.model is None:
+def _split(spec: ComponentSpec) -> list[str]:
+    """Split the model of a combined retriever at each ` + ` outside quotes and parentheses."""
+    example = f'write {spec.name}:"{_EXAMPLES[spec.name]}"'
+    if spec.model is None:
         raise UsageError(
-            f"the retriever {given.name} is put together from others, and none is named; {example}"
+            f"the retriever {spec.name} combines other retrievers, but none is named; {example}"
         )
-    ends = [match.span() for match in _PLUS.finditer(ComponentSpec.mask_quoted(given.model))]
-    cuts = zip([0, *(end for _, end in ends)], [*(at for at, _ in ends), None], strict=True)
-    parts = [given.model[start:end].strip() for start, end in cuts]
-    if not all(parts):
-        raise UsageError(
-            f"the retriever {given.name}: found nothing on one side of a + in {given.model!r}; "
-            f"{example}"
-        )
-    if tight := [part for part in parts if _TIGHT.match(part)]:
-        raise UsageError(
-            f"the retriever {given.name}: found {tight[0]!r}; expected a blank on each side of the "
-            f"+ between two retrievers; {example}"
-        )
+    parts = []
+    start = 0
+    for plus in _PLUS.finditer(ComponentSpec.mask_quoted(spec.model)):
+        parts.append(spec.model[start : plus.start()].strip())
+        start = plus.end()
+    parts.append(spec.model[start:].strip())
+    for part in parts:
+        if not part:
+            raise UsageError(
+                f"the retriever {spec.name}: found nothing on one side of a + in {spec.model!r}; "
+                f"{example}"
+            )
+        if _MISSING_SPACE.match(part):
+            raise UsageError(
+                f"the retriever {spec.name}: found {part!r}; expected a space on each side of the "
+                f"+ between two retrievers; {example}"
+            )
     return parts

@@ -16,7 +16,7 @@ _ASIDE = ("nav", "footer", "aside")
 
 
 def find_links(path: Path) -> list[str] | None:
-    """Return the addresses of a document's links. None for a kind of file without links.
+    """Return the addresses of a document's links, None for a kind of file without links.
 
     Raises:
         InputError: The file can't be read.
@@ -36,7 +36,8 @@ def _markdown_links(path: Path) -> list[str]:
         for before, part in pairwise((None, *(token.children or ()))):
             if part is None or part.type != "link_open":
                 continue
-            if before is None or not _NAME.search(before.content):  # handlers[name](event)
+            # A name before it means code, such as handlers[name](event).
+            if before is None or not _NAME.search(before.content):
                 addresses.append(str(part.attrs["href"]))
     return addresses
 
@@ -45,7 +46,8 @@ def _html_links(path: Path) -> list[str]:
     from bs4 import BeautifulSoup
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about files that look like an address or like XML
+        # BeautifulSoup warns about files that look like an address or like XML.
+        warnings.simplefilter("ignore")
         soup = BeautifulSoup(read_bytes(path), "lxml")
     links = (soup.find("main") or soup).select("a[href]")
     return [str(link["href"]) for link in links if not link.find_parent(_ASIDE)]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
-# What is not closed goes on to the end, as in a browser.
-_UNSEEN = re.compile(
+# An element that isn't closed extends to the end, as in a browser.
+_HIDDEN = re.compile(
     r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL | re.IGNORECASE
 )
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -24,7 +24,7 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 def read_markdown(path: Path) -> Outline:
     """Return the outline of a Markdown file.
 
-    Its title is that of its front matter, or its first heading.
+    Its title is that of its front matter, or its first heading. Raises InputError.
     """
     from markdown_it import MarkdownIt
 
@@ -32,23 +32,23 @@ def read_markdown(path: Path) -> Outline:
     front = _FRONT.match(text)
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     outline = _outline_markdown(parser.parse(text[front.end() :] if front else text))
-    named = _FRONT_TITLE.search(front[1] or "") if front else None
-    title = named[1].strip("\"'").strip() if named else ""
+    match = _FRONT_TITLE.search(front[1] or "") if front else None
+    title = match[1].strip("\"'").strip() if match else ""
     outline.title = title or outline.first
     return outline
 
 
 def _outline_markdown(tokens: Sequence[Token]) -> Outline:
     outline = Outline()
-    lists: list[int | None] = []  # the next number of each open list, None for bullets
-    marker = ""  # of the list's item that begins
+    list_numbers: list[int | None] = []  # The next number of each open list, None for bullets.
+    marker = ""  # The marker of a list item that has no text yet.
     rows: list[str] = []
     cells: list[str] = []
-    for place, token in enumerate(tokens):
+    for position, token in enumerate(tokens):
         kind = token.type
         if kind == "inline":
-            opened, text = tokens[place - 1], _inline_text(token)
-            if opened.type == "heading_open" and not lists:
+            opened, text = tokens[position - 1], _inline_text(token)
+            if opened.type == "heading_open" and not list_numbers:
                 outline.heading(int(opened.tag[1:]), text)
             elif opened.type in ("th_open", "td_open"):
                 cells.append(text)
@@ -58,17 +58,17 @@ def _outline_markdown(tokens: Sequence[Token]) -> Outline:
         elif kind in ("fence", "code_block"):
             outline.paragraph(token.content)
         elif kind == "html_block":
-            outline.paragraph(" ".join(_TAG.sub(" ", _UNSEEN.sub(" ", token.content)).split()))
+            outline.paragraph(" ".join(_TAG.sub(" ", _HIDDEN.sub(" ", token.content)).split()))
         elif kind == "bullet_list_open":
-            lists.append(None)
+            list_numbers.append(None)
         elif kind == "ordered_list_open":
-            lists.append(int(token.attrs.get("start", 1)))
+            list_numbers.append(int(token.attrs.get("start", 1)))
         elif kind == "list_item_open":
-            number = lists[-1]
+            number = list_numbers[-1]
             marker = "- " if number is None else f"{number}. "
-            lists[-1] = None if number is None else number + 1
+            list_numbers[-1] = None if number is None else number + 1
         elif kind.endswith("_list_close"):
-            lists.pop()
+            list_numbers.pop()
             marker = ""
         elif kind == "tr_close":
             rows.append(" | ".join(cells))
@@ -80,7 +80,7 @@ def _outline_markdown(tokens: Sequence[Token]) -> Outline:
 
 
 def _inline_text(token: Token) -> str:
-    """What a reader sees of a line: no marks, no addresses, no tags."""
+    """Return the visible text of a line, without marks, addresses and tags."""
     parts = []
     for child in token.children or ():
         if child.type in ("text", "code_inline"):

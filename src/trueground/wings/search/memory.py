@@ -25,7 +25,7 @@ class MemoryCorpus:
 
     @classmethod
     def of_passages(cls, passages: Iterable[Passage]) -> MemoryCorpus:
-        """Return a corpus of these passages; one without an id has its number, from 0."""
+        """Return a corpus of passages; the id of a passage without one is its number, from 0."""
         entries = []
         for number, passage in enumerate(passages):
             id_ = number if passage.id is None else passage.id
@@ -38,15 +38,15 @@ class MemoryCorpus:
 
         Args:
             path: The file or folder.
-            titles: The titles of the corpus of Truly-Ground, whose texts are in `path`.
+            titles: The file of titles, if `path` has the texts of Truly-Ground's corpus.
 
         Raises:
-            InputError: A row is wrong, or a link leads out of the folder.
+            InputError: A row isn't valid, or a link leads out of the folder.
         """
         return cls(read_corpus(path, titles))
 
     def open(self, retriever: str) -> OpenedRetriever:
-        """Return a retriever over the passages. Indexes and vectors are made with its first search.
+        """Return a retriever over the passages; its first search makes indexes and vectors.
 
         Args:
             retriever: The retriever as a user writes it, such as `bm25`.

@@ -1,4 +1,4 @@
-"""Corpora of one command, each with an index that is ready for searches."""
+"""The corpora of one command, each with an index that can be searched."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from trueground.components import ComponentSpec
 from trueground.errors import UsageError
 from trueground.options import Progress, do_nothing
 from trueground.wings.search.base import OpenedRetriever
-from trueground.wings.search.building import add_retrievers, build_index, default_place, ready_index
+from trueground.wings.search.building import (
+    add_retrievers,
+    build_index,
+    default_index_path,
+    ready_index,
+)
 from trueground.wings.search.formats import is_results
 from trueground.wings.search.index import Index, IndexPart, is_index, parts_of
 from trueground.wings.search.kinds import bases, compose
@@ -41,7 +46,7 @@ class SearchableCorpus:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the index without being in the way of a search."""
+        """The reason why hits are no longer cached, None if they are."""
         return self.index.problem
 
 
@@ -50,13 +55,13 @@ class CorpusSession:
     """How the corpora of one command are opened.
 
     Attributes:
-        cache: Whether hits that were found earlier are read, and new ones kept.
-        scratch: Folder of a dry run, in which an index is made that is thrown away. Default: the
-            index is made where it is kept.
-        shared: What the sessions of one command have in common: which corpora are open.
-        progress: Is called with how far work is.
-        note: Is called with what a user should know.
-        note_once: The same, for what several sessions have to say once only.
+        cache: Whether cached hits are used, and new hits are added to the cache.
+        scratch: Folder of a dry run, for an index that is thrown away. Default: the index is made
+            where it is kept.
+        shared: State that the sessions of one command share: the corpora that are open.
+        progress: Called with the progress of the work.
+        note: Called with each warning.
+        note_once: Called with warnings that several sessions repeat, to show them once.
     """
 
     cache: bool = True
@@ -67,10 +72,14 @@ class CorpusSession:
     note_once: Callable[[str], None] = do_nothing
 
     def open(self, source: Path, retrievers: Sequence[str]) -> SearchableCorpus:
-        """Return a corpus with the files of its retrievers, which are made if they are missing.
+        """Return a corpus with the files of its retrievers; missing files are built.
 
-        In a dry run, what needs a model is not made: that may be hours of work, which would be
+        A dry run doesn't build files that need a model: that may be hours of work, which would be
         thrown away.
+
+        Args:
+            source: The corpus, or an index.
+            retrievers: The retrievers, as a user writes them.
 
         Raises:
             UsageError: A retriever can't be used, or takes too long in a dry run.
@@ -80,98 +89,111 @@ class CorpusSession:
         """
         if self.scratch is not None:
             return self._open_in_scratch(source, retrievers, self.scratch)
-        # The files of a corpus are read through once a command, however many tasks search it.
-        known: dict[Path, Path] = self.shared.setdefault("corpora", {})
-        if source in known:
-            index = add_retrievers(known[source], retrievers, self.progress, note=self.note)
+        # A command reads the files of a corpus once, even if many tasks search it.
+        corpora: dict[Path, Path] = self.shared.setdefault("corpora", {})
+        if source in corpora:
+            index = add_retrievers(corpora[source], retrievers, self.progress, note=self.note)
         else:
             index = ready_index(source, retrievers, progress=self.progress, note=self.note)
-            known[source] = index.path
+            corpora[source] = index.path
 
-        def open_uncached(written: str) -> OpenedRetriever:
-            return _open_uncached(written, index, lambda part: index.path / part.folder)
+        def open_uncached(spec_text: str) -> OpenedRetriever:
+            return _open_uncached(spec_text, index, lambda part: index.path / part.folder)
 
-        def open_cached(written: str) -> OpenedRetriever:
-            """Keep the hits. If the file of hits can't be used, warn."""
+        def open_cached(spec_text: str) -> OpenedRetriever:
+            """Open a retriever with cached hits, or warn and open it without the cache."""
             try:
-                return index.open(written)
+                return index.open(spec_text)
             except UsageError as error:
-                opened = open_uncached(written)  # raises what is wrong with the retriever itself
-                self.note_once(f"what retrievers find is not kept for the next time: {error}")
+                opened = open_uncached(spec_text)  # Raises if the retriever itself is wrong.
+                self.note_once(f"search results can't be cached: {error}")
                 return opened
 
         return SearchableCorpus(index, open_cached if self.cache else open_uncached)
 
     @staticmethod
-    def check_retriever(written: str) -> None:
-        """Check names, options and parts of a retriever, without opening it.
+    def check_retriever(spec_text: str) -> None:
+        """Check the names, options and components of a retriever, without opening it.
+
+        Args:
+            spec_text: The retriever as a user writes it.
 
         Raises:
             UsageError: The retriever can't be used.
         """
-        bases(written)
+        bases(spec_text)
 
     @staticmethod
-    def find_passages(written: str) -> Path | None:
-        """Return the results that a retriever names, if these hold the passages.
+    def find_passages(spec_text: str) -> Path | None:
+        """Return the search results that a retriever names, if they contain passages.
 
         Args:
-            written: The retriever as a user writes it, such as `file:RESULTS.json`.
+            spec_text: The retriever as a user writes it, such as `file:RESULTS.json`.
+
+        Returns:
+            The path of the results; None if it is another retriever, or they have no passages.
         """
-        given = ComponentSpec.parse("retriever", written)
-        if given.name != RESULTS or given.model is None:
+        spec = ComponentSpec.parse("retriever", spec_text)
+        if spec.name != RESULTS or spec.model is None:
             return None
-        path = Path(given.model).expanduser()
+        path = Path(spec.model).expanduser()
         return path if path.is_file() and is_results(path) else None
 
     def _open_in_scratch(
         self, source: Path, retrievers: Sequence[str], scratch: Path
     ) -> SearchableCorpus:
-        """The index as it is; what it lacks is made in a folder that goes again."""
+        """Open the index as it is, and build missing parts in the scratch folder."""
         numbers: dict[Path, str] = self.shared.setdefault("scratch indices", {})
         folder = scratch / numbers.setdefault(source, str(len(numbers)))
-        made = folder / "index"
+        scratch_index = folder / "index"
         if is_index(source):
             index = ready_index(source, [])
-        elif is_index(place := default_place(source, progress=self.progress)):
-            index = Index(place)
-        elif is_index(made):
-            index = Index(made)
+        elif is_index(index_path := default_index_path(source, progress=self.progress)):
+            index = Index(index_path)
+        elif is_index(scratch_index):
+            index = Index(scratch_index)
         else:
             _check_cheap(source, parts_of(retrievers))
             folder.mkdir(parents=True, exist_ok=True)
-            index = build_index(source, made, [], progress=self.progress, note=self.note)
+            index = build_index(source, scratch_index, [], progress=self.progress, note=self.note)
 
-        def place_of(part: IndexPart) -> Path:
-            return (folder if index.missing([part.written]) else index.path) / part.folder
+        def folder_of(part: IndexPart) -> Path:
+            return (folder if index.missing([part.spec_text]) else index.path) / part.folder
 
-        lacking = parts_of(index.missing(retrievers))
-        _check_cheap(source, lacking)
-        for part in lacking:
+        missing = parts_of(index.missing(retrievers))
+        _check_cheap(source, missing)
+        for part in missing:
             folder.mkdir(parents=True, exist_ok=True)
-            part.kind.build(place_of(part), index.passages, part.given, self.progress)
-        return SearchableCorpus(index, lambda written: _open_uncached(written, index, place_of))
+            part.kind.build(folder_of(part), index.passages, part.spec, self.progress)
+        return SearchableCorpus(
+            index, lambda spec_text: _open_uncached(spec_text, index, folder_of)
+        )
 
 
 def _check_cheap(source: Path, parts: Iterable[IndexPart]) -> None:
     """Raise UsageError if a dry run would make vectors."""
     for part in parts:
-        if part.given.model is not None:
+        if part.spec.model is not None:
             raise UsageError(
-                f"--dry-run: {part.written} needs a vector of every passage of {source}, and "
-                "they are not made yet; a dry run would make them and throw them away. Make "
-                f"them first: trueground index build {quote(str(source))} --retriever "
-                f"{quote(part.written)}"
+                f"--dry-run: {part.spec_text} needs a vector for every passage of {source}, and "
+                "there are none yet. A dry run would throw them away. Build them first: "
+                f"trueground index build {quote(str(source))} --retriever {quote(part.spec_text)}"
             )
 
 
 def _open_uncached(
-    written: str, index: Index, place: Callable[[IndexPart], Path]
+    spec_text: str, index: Index, folder_of: Callable[[IndexPart], Path]
 ) -> OpenedRetriever:
-    """Neither hits nor vectors of questions are kept or read; `place` is a part's folder."""
+    """Open a retriever without cached hits and without cached vectors of queries.
 
-    def open_base(given: ComponentSpec) -> OpenedRetriever:
-        [part] = parts_of([given.written])
-        return part.kind.open(place(part), index.passages, replace(given, cache=False))
+    Args:
+        spec_text: The retriever as a user writes it.
+        index: The index.
+        folder_of: Returns the folder of a part.
+    """
 
-    return compose(written, open_base, index.passages)
+    def open_base(spec: ComponentSpec) -> OpenedRetriever:
+        [part] = parts_of([spec.written])
+        return part.kind.open(folder_of(part), index.passages, replace(spec, cache=False))
+
+    return compose(spec_text, open_base, index.passages)

@@ -1,4 +1,4 @@
-"""Hits and measures of retrievers as blocks."""
+"""Hits and measures of retrievers as blocks of a page."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from trueground.types import Passage
 from trueground.wings.search.base import Hit
 from trueground.wings.search.evaluation import Evaluated
 
-_MAX_QUERY, _MAX_TITLE, _MAX_TEXT = 80, 30, 60  # characters that are shown
+_MAX_QUERY_CHARACTERS = 80
+_MAX_TITLE_CHARACTERS = 30
+_MAX_TEXT_CHARACTERS = 60
 
 
 def show_hits(query: str | None, hits: Sequence[tuple[Hit, Passage]]) -> list[Block]:
-    """Return the hits of a query, best first, under the query unless it is None."""
+    """Return the hits of a query, best first, with the query as title unless it is None."""
     rows = []
     for rank, (hit, passage) in enumerate(hits, 1):
-        title = shorten(passage.title or "", _MAX_TITLE)
-        text = shorten(" ".join(passage.text.split()), _MAX_TEXT)
+        title = shorten(passage.title or "", _MAX_TITLE_CHARACTERS)
+        text = shorten(" ".join(passage.text.split()), _MAX_TEXT_CHARACTERS)
         rows.append(Row([rank, hit.score, title, text]))
     columns = [Head("", "number"), Head("", "number", digits=4), Head(""), Head("")]
-    shown: Block = Table(columns, rows) if rows else Text("nothing found")
-    return [shown] if query is None else [Part(shorten(query, _MAX_QUERY), [shown])]
+    block: Block = Table(columns, rows) if rows else Text("nothing found")
+    return [block] if query is None else [Part(shorten(query, _MAX_QUERY_CHARACTERS), [block])]
 
 
 def show_evaluated(results: Mapping[str, Evaluated]) -> list[Block]:

@@ -1,4 +1,4 @@
-"""PDF files as documents: their text layer, with broken words joined."""
+"""PDF files as documents: their text layer, with hyphenated words joined."""
 
 from __future__ import annotations
 
@@ -22,17 +22,45 @@ _LIGATURES = str.maketrans(
 
 
 def read_pdf(path: Path) -> Outline:
-    """Return a PDF file as one section; its title is that of its metadata.
+    """Return a PDF file as one section, with the title of its metadata.
 
-    Pages without a text layer stand in the notes. InputError: no page has one, the file is
-    encrypted with a password, or it is broken.
+    The notes list pages without a text layer.
+
+    Raises:
+        InputError: No page has a text layer, or the file is damaged or needs a password.
+        MissingExtraError: An optional package is missing.
     """
+    pages, title = _read_pages(path)
+    empty_pages = [number for number, text in enumerate(pages, start=1) if not text.strip()]
+    if len(empty_pages) == len(pages):
+        raise InputError(
+            f"{path}: none of its {len(pages)} pages has a text layer (is it a scan?); add one by "
+            "OCR (for example with ocrmypdf), or leave it out"
+        )
+    outline = Outline()
+    outline.title = title
+    if empty_pages:
+        pages_text = "pages" if len(empty_pages) > 1 else "page"
+        numbers = ", ".join(map(str, empty_pages))
+        outline.notes.append(
+            f"{path}, {pages_text} {numbers}: no text layer (blank, or a scan that needs OCR)"
+        )
+    text = ""
+    for page in pages:
+        # A sentence may continue on the next page.
+        text += ("\n\n" if text.rstrip().endswith(_ENDS) else "\n") + page.strip()
+    outline.sections[0].paragraphs += split_paragraphs(join_broken_words(text))
+    return outline
+
+
+def _read_pages(path: Path) -> tuple[list[str], str]:
+    """Return the texts of a PDF file's pages, and its title."""
     try:
         from pypdf import PdfReader
     except ImportError:
         raise MissingExtraError("reading PDF files", "documents") from None
     pages: list[str] = []
-    # Lines of pypdf's own log name no file; what ends in an error is told by that.
+    # The log of pypdf names no files, and all errors are reported here.
     log = logging.getLogger("pypdf")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)
@@ -45,38 +73,22 @@ def read_pdf(path: Path) -> Outline:
     except InputError:
         raise
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except Exception as error:  # a broken file makes pypdf raise all kinds of errors
-        place = f"{path}, after page {len(pages)}" if pages else str(path)
+        raise InputError(f"can't read {path}: {error.strerror or error}") from error
+    except Exception as error:  # A damaged file makes pypdf raise all kinds of errors.
+        location = f"{path}, after page {len(pages)}" if pages else str(path)
         raise InputError(
-            f"{place}: it is no sound PDF file ({type(error).__name__}: {error}); open and save it "
-            "anew, or leave it out"
+            f"{location}: the PDF file is damaged ({type(error).__name__}: {error}); open it and "
+            "save it again, or leave it out"
         ) from error
     finally:
         log.setLevel(level)
-    bare = [number for number, text in enumerate(pages, start=1) if not text.strip()]
-    if len(bare) == len(pages):
-        raise InputError(
-            f"{path}: none of its {len(pages)} pages has a text layer (is it a scan?); make one by "
-            "OCR (for example with ocrmypdf), or leave it out"
-        )
-    outline = Outline()
-    outline.title = title
-    if bare:
-        named = f"page{'s' if len(bare) > 1 else ''} {', '.join(map(str, bare))}"
-        outline.notes.append(f"{path}, {named}: no text layer (blank, or a scan that needs OCR)")
-    text = ""
-    for one in pages:
-        # A sentence may go on over the page.
-        text += ("\n\n" if text.rstrip().endswith(_ENDS) else "\n") + one.strip()
-    outline.sections[0].paragraphs += split_paragraphs(join_broken_words(text))
-    return outline
+    return pages, title
 
 
 def join_broken_words(text: str) -> str:
-    """The text with words that were broken at a line's end put together.
+    """Join words that were hyphenated at the end of a line.
 
-    The hyphen stays where the document has the word with it elsewhere inside a line.
+    If the document has the word with a hyphen inside a line too, the hyphen stays.
     """
     hyphenated = set(_HYPHENATED.findall(text.casefold()))
 
@@ -89,14 +101,14 @@ def join_broken_words(text: str) -> str:
 
 
 def _unlock(reader: PdfReader, path: Path) -> None:
-    """Many files are encrypted with an empty password. InputError: another one is needed."""
+    """Decrypt a file with an empty password, or raise InputError. Many files have an empty one."""
     if not reader.is_encrypted:
         return
     reason = ""
     try:
         if reader.decrypt(""):
             return
-    except Exception as error:  # a cipher of another package, or one that nobody knows
+    except Exception as error:  # The cipher needs another package, or is unknown.
         reason = f" ({error})"
     raise InputError(
         f"{path} is encrypted{reason}; save it without a password (for example with "
@@ -105,6 +117,6 @@ def _unlock(reader: PdfReader, path: Path) -> None:
 
 
 def _clean(text: str) -> str:
-    """The text without NUL characters and halves of surrogate pairs, which fonts may map to."""
+    """Remove NUL characters and lone surrogates, which come from fonts."""
     text = text.replace("\0", "")
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,4 +1,4 @@
-"""BM25 as the ranker of a prompt's demonstrations (entry point of `trueground.rankers`)."""
+"""BM25 as a ranker of the demonstrations in a prompt, registered as `trueground.rankers`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @ranker("bm25")
 def rank_by_bm25(texts: Sequence[str]) -> BM25:
-    """Words in common, weighted by how rare they are (BM25)."""
+    """Shared words, weighted by how rare they are (BM25)."""
     from trueground.wings.search.bm25 import BM25
 
     return BM25(texts)

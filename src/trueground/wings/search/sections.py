@@ -1,4 +1,4 @@
-"""Sections of paragraphs under headings; paragraphs of plain text."""
+"""Sections of paragraphs under headings, and paragraphs of plain text."""
 
 from __future__ import annotations
 
@@ -10,53 +10,59 @@ from pathlib import Path
 
 from trueground.errors import InputError
 
-_WRAPPED_LINE = 40  # characters; shorter lines are verse, items, addresses or a paragraph's end
-_FULL = 0.7  # of the longest lines of its paragraph
+# Shorter lines aren't wrapped: they are verse, items, addresses or the end of a paragraph.
+_MIN_WRAPPED_CHARACTERS = 40
+# A wrapped line is at least this share of the longest lines of its paragraph.
+_MIN_WRAPPED_SHARE = 0.7
 _COLUMNS = re.compile(r"\t|\||\s{3}")
 _NEW_LINE = re.compile(r"[ \t]|[-*•‣◦▪–—] |\(?\w{1,2}[.)] |.*(?:\t|\|)")
 
 
 @dataclass
 class Section:
-    """The paragraphs under one heading; `headings` leads to it from the outermost."""
+    """The paragraphs under one heading; `headings` is the path to it from the outermost one."""
 
     headings: tuple[str, ...] = ()
     paragraphs: list[str] = field(default_factory=list)
 
 
 def read_bytes(path: Path) -> bytes:
-    """A file's content. InputError."""
+    """Return the content of a file. Raises InputError."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise InputError(f"can't read {path}: {error.strerror or error}") from error
 
 
 def read_text(path: Path) -> str:
-    """A text file's content: UTF-8, or UTF-16 where it says so. InputError: neither, or binary."""
+    """Return the content of a text file: UTF-16 if it has its byte order mark, else UTF-8.
+
+    Raises:
+        InputError: The file isn't valid text in that encoding.
+    """
     data = read_bytes(path)
-    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    encoding = "utf-16" if marked else "utf-8-sig"
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encoding = "utf-16" if is_utf16 else "utf-8-sig"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: found invalid {encoding.upper().removesuffix('-SIG')} (byte "
-            f"0x{data[error.start]:02x} at byte {error.start + 1}); expected text: save it as UTF-8"
+            f"0x{data[error.start]:02x} at byte {error.start + 1}); expected text. Save it as UTF-8"
         ) from None
     if "\0" in text:
         raise InputError(
-            f"{path}: found a NUL byte at character {text.index(chr(0)) + 1}; expected text: it is "
-            "probably another kind of file with a wrong ending"
+            f"{path}: found a NUL byte at character {text.index(chr(0)) + 1}; expected text. It is "
+            "probably another kind of file with the wrong ending"
         )
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def split_paragraphs(text: str) -> list[str]:
-    """The paragraphs of plain text, blank lines between; lines that were only wrapped are joined.
+    """Split plain text at blank lines into paragraphs, and join wrapped lines.
 
-    A line goes on in the next one if it is about as long as the longest of its paragraph, 40
-    characters at least, and neither is part of a table, and the next is no item and not indented.
+    A line is joined with the next one if it is about as long as the longest of its paragraph, and
+    at least 40 characters. Rows of tables, list items and indented lines aren't joined.
     """
     blocks = re.split(r"\n[ \t]*(?:\n[ \t]*)+|\f", text)
     return [_unwrap(block) for block in blocks if block.strip()]
@@ -64,23 +70,24 @@ def split_paragraphs(text: str) -> list[str]:
 
 def _unwrap(block: str) -> str:
     lines = [line.rstrip() for line in block.split("\n") if line.strip()]
-    # Some lines of a page of a PDF are longer than its text is wide.
-    widest = sorted(map(len, lines))[len(lines) * 9 // 10]
-    full = max(_WRAPPED_LINE, _FULL * widest)
+    # The longest lines are ignored: on a page of a PDF, some are longer than its text is wide.
+    width = sorted(map(len, lines))[len(lines) * 9 // 10]
+    min_length = max(_MIN_WRAPPED_CHARACTERS, _MIN_WRAPPED_SHARE * width)
     text = lines[0]
     for line, following in pairwise(lines):
-        apart = len(line) < full or _COLUMNS.search(line.lstrip()) or _NEW_LINE.match(following)
-        text += f"\n{following}" if apart else f" {following}"
+        is_short = len(line) < min_length
+        ends_here = is_short or _COLUMNS.search(line.lstrip()) or _NEW_LINE.match(following)
+        text += f"\n{following}" if ends_here else f" {following}"
     return text
 
 
 class Outline:
-    """Collects paragraphs and headings of levels 1 to 6 into sections.
+    """A builder of sections from paragraphs and headings of levels 1 to 6.
 
     Attributes:
         sections: The sections so far.
-        title: The title of the document, "" without one.
-        notes: What could not be read of the document.
+        title: The title of the document, "" if there is none.
+        notes: Warnings about parts that couldn't be read.
         first: The first heading.
         first_top: The first heading of level 1.
     """
@@ -93,17 +100,19 @@ class Outline:
         self._open: list[tuple[int, str]] = []
 
     def heading(self, level: int, text: str) -> None:
-        """Begin a section under the headings of lower levels that are open."""
+        """Start a section under the open headings of lower levels."""
         text = " ".join(text.split())
         if not text:
             return
         self.first = self.first or text
         if level == 1:
             self.first_top = self.first_top or text
-        self._open = [one for one in self._open if one[0] < level] + [(level, text)]
+        self._open = [heading for heading in self._open if heading[0] < level]
+        self._open.append((level, text))
         self.sections.append(Section(tuple(name for _, name in self._open)))
 
     def paragraph(self, text: str) -> None:
+        """Add a paragraph to the current section, unless it is blank."""
         text = text.strip("\r\n").rstrip()
         if text.strip():
             self.sections[-1].paragraphs.append(text)

@@ -1,13 +1,13 @@
-"""Passages in a fixed order: in an SQLite file that is written whole or not at all, or in memory.
+"""Passages in a fixed order, in memory or in an SQLite file that is written atomically.
 
 Tables of the file:
 
-pages      title, address, and the numbers of its first and last passage; passages that follow each
-           other under one title and address are one page
+pages      title, address, and the numbers of its first and last passage; consecutive passages
+           with the same title and address are one page
 passages   id, page, text, by number from 0
-names      by which names each page is known: the `page_key` of its title and of its address
-meta       one row: format, how many passages, their SHA-256, what they were made from, what of
-           that was left out
+names      the names of each page: the `page_key` of its title and of its address
+meta       one row: format, number of passages, their SHA-256, their source, and warnings about
+           what was left out of the source
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from trueground.options import Progress, do_nothing
 from trueground.types import Passage
 
 FORMAT = 2
-_ID_PREFIX = "wiki:"  # DPR's and TopiOCQA's gold ids have it, the ids in their corpora do not
-_AT_ONCE = 512  # passages that are read together when they are read in order
-_WRITTEN = 4_096  # passages that are written together
+_ID_PREFIX = "wiki:"  # Gold ids of DPR and TopiOCQA have it, the ids in their corpora don't.
+_PASSAGES_PER_READ = 512
+_PASSAGES_PER_WRITE = 4_096
 _TABLES = """
 CREATE TABLE pages
     (number INTEGER PRIMARY KEY, title TEXT, address TEXT, first INTEGER, last INTEGER);
@@ -41,7 +41,7 @@ CREATE TABLE passages (number INTEGER PRIMARY KEY, id TEXT, page INTEGER, text T
 CREATE TABLE names (name TEXT, page INTEGER);
 CREATE TABLE meta (format INTEGER, passages INTEGER, sha256 TEXT, made_from TEXT, notes TEXT);
 """
-_READ = (
+_SELECT_ROWS = (
     "SELECT text, id, title, address FROM passages CROSS JOIN pages ON pages.number = page "
     "WHERE passages.number "
 )
@@ -49,7 +49,7 @@ _Row = tuple[str, str, str | None, str | None]
 
 
 class PassageEntry(NamedTuple):
-    """One passage, before it has a number. `page` names what it is a part of."""
+    """A passage before it has a number; `page` is the page or document that it is from."""
 
     text: str
     id: str
@@ -58,7 +58,7 @@ class PassageEntry(NamedTuple):
 
 
 class _PassageLine(msgspec.Struct, omit_defaults=True):
-    """A passage as the SHA-256 of all passages is made of it: one JSON object a line."""
+    """A passage in the input of the SHA-256 of all passages: one JSON object per line."""
 
     id: str
     title: str | None = None
@@ -67,40 +67,52 @@ class _PassageLine(msgspec.Struct, omit_defaults=True):
 
 
 def page_key(name: str) -> str:
-    """A page's name or address as it is compared: case, `_` and white space make no difference."""
+    """Return a page's name or address for comparison: case, `_` and white space are ignored."""
     return " ".join(unicodedata.normalize("NFC", name).casefold().replace("_", " ").split())
 
 
 def bare_id(id_: str) -> str:
-    """A gold passage's id as corpora write it: "7" for "wiki:7"."""
+    """Return a gold passage's id as in the corpus: "7" for "wiki:7"."""
     return id_.removeprefix(_ID_PREFIX)
 
 
 def next_step(error: Exception) -> str:
-    """What to do about a file that cannot be written, as the beginning of a sentence."""
-    code = getattr(error, "errno", None)
+    """Return what to do about a file that can't be written, as the start of a sentence."""
+    code = error.errno if isinstance(error, OSError) else None
     if code in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "full" in str(error):
-        return "make room there"
+        return "free some disk space"
     if code in (errno.EACCES, errno.EPERM, errno.EROFS) or "unable to open" in str(error):
         return "allow writing there"
-    return "fix that"
+    return "fix the cause"
 
 
-class TornError(InputError):
-    """A store that is not there, not whole, or of another version: it can only be made anew."""
+class CorruptStoreError(InputError):
+    """A store is missing, damaged or of another version, and has to be rebuilt."""
 
 
 class PassageStore:
     """Passages by number from 0; `store[i]` is passage i, with its page as its source.
 
-    Of a file only what is asked for is read; nothing of the texts stays in memory. Safe in threads
-    and after a fork, and cheap to send to other processes (it is opened again there).
+    Only the requested passages are read from the file; their texts aren't kept in memory. A store
+    is safe in threads and after a fork. Pickling it is cheap: the other process opens it again.
+
+    Attributes:
+        path: The file, None for a store in memory.
+        sha256: The SHA-256 of all passages.
+        made_from: Identifies the source of the passages.
+        notes: Warnings about what was left out of the source.
     """
 
     def __init__(self, path: Path | None, entries: Iterable[PassageEntry] = ()) -> None:
-        """The store in a file; without one `entries` are held in memory.
+        """Open a store in a file, or make one in memory.
 
-        InputError: no store (TornError: none, or one that is damaged); `entries` as `write` says.
+        Args:
+            path: The file; None for a store in memory.
+            entries: The passages of a store in memory.
+
+        Raises:
+            CorruptStoreError: The file is missing or damaged.
+            InputError: The file can't be read, or the entries aren't valid.
         """
         self.path = path
         self._lock, self._process = threading.Lock(), os.getpid()
@@ -112,11 +124,11 @@ class PassageStore:
         if path is not None:
             [(pages, size)] = self._rows("SELECT * FROM pragma_page_count, pragma_page_size")
             if path.stat().st_size != pages * size:
-                raise self._torn("it is cut off")
+                raise self._corrupt("it is truncated")
         [meta] = self._rows("SELECT format, passages, sha256, made_from, notes FROM meta")
         if meta[0] != FORMAT:
-            raise TornError(
-                f"{path}: found passages of format {meta[0]}, expected {FORMAT}; build it again"
+            raise CorruptStoreError(
+                f"{path}: found passages of format {meta[0]}, expected {FORMAT}; rebuild it"
             )
         self._size: int = meta[1]
         self.sha256: str = meta[2]
@@ -133,16 +145,26 @@ class PassageStore:
         made_from: str = "",
         notes: Sequence[str] = (),
     ) -> PassageStore:
-        """Write the entries to the file `path`, which appears when all is written, and open it.
+        """Write entries to a file, and open it. The file appears when it is complete.
 
-        `made_from` names what they come from; `notes`, looked at when all entries were read, say
-        what was left out of it. Both are kept with the passages. In memory are some thousand
-        entries at a time. InputError: no entry, a blank text or id, two entries with one id, a lone
-        surrogate. OutputError: the file is there. WriteError: the disk is full or may not be
-        written.
+        A few thousand entries are in memory at a time.
+
+        Args:
+            path: The file.
+            entries: The passages.
+            progress: Called with the number of passages.
+            made_from: Identifies the source of the passages; kept in the file.
+            notes: Warnings about what was left out; kept in the file. They are read after the last
+                entry.
+
+        Raises:
+            InputError: There is no entry, a text or id is blank, two entries have the same id, or
+                a text has a lone surrogate.
+            OutputError: The file exists.
+            WriteError: The disk is full, or the folder isn't writable.
         """
         if path.exists():
-            raise OutputError(f"{path} is there already; remove it, or choose another place")
+            raise OutputError(f"{path} exists already; remove it, or choose another path")
         part = OutputPath(path).part
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,15 +173,15 @@ class PassageStore:
                 db.execute("PRAGMA journal_mode = OFF")
                 db.execute("PRAGMA synchronous = OFF")
                 if not _fill(db, entries, progress, made_from, notes):
-                    raise InputError("the corpus holds no passage; name files that hold some text")
-            with part.open("rb+") as written:
-                os.fsync(written.fileno())
+                    raise InputError("the corpus has no passages; name files that contain text")
+            with part.open("rb+") as stream:
+                os.fsync(stream.fileno())
             part.rename(path)
         except (OSError, sqlite3.Error) as error:
             reason = error.strerror or error if isinstance(error, OSError) else error
             raise WriteError(
-                f"the passages could not be written to {path}: {reason}; "
-                f"{next_step(error)}, or choose another folder"
+                f"can't write the passages to {path}: {reason}; {next_step(error)}, or choose "
+                "another folder"
             ) from error
         finally:
             with suppress(OSError):
@@ -169,12 +191,12 @@ class PassageStore:
     @property
     def texts(self) -> Sequence[str]:
         """The texts, read at each access; slices and loops read many at once."""
-        return _View(self, titled=False)
+        return _TextView(self, titled=False)
 
     @property
     def searched(self) -> Sequence[str]:
-        """What retrievers compare: title and text with one space between, read at each access."""
-        return _View(self, titled=True)
+        """The texts that retrievers search: title and text, joined by a space."""
+        return _TextView(self, titled=True)
 
     def __len__(self) -> int:
         return self._size
@@ -191,71 +213,75 @@ class PassageStore:
         return type(self), (self.path,)
 
     def page_keys(self, index: int) -> frozenset[str]:
-        """By which names the passage's page is known: its page's and its title's `page_key`."""
+        """Return the names of the passage's page: the `page_key` of its page and of its title."""
         return _names(*self.row(index)[2:])
 
     def number(self, id_: str) -> int | None:
-        """The number of the passage with this id, None if there is none.
+        """Return the number of the passage with this id, None if there is none.
 
-        "wiki:7", as DPR and TopiOCQA name their gold passages, also finds the passage "7".
+        The id "wiki:7" also finds the passage "7": DPR and TopiOCQA write gold ids that way.
         """
-        for known in dict.fromkeys((id_, bare_id(id_))):
-            for (number,) in self._rows("SELECT number FROM passages WHERE id = ?", known):
+        for candidate in dict.fromkeys((id_, bare_id(id_))):
+            for (number,) in self._rows("SELECT number FROM passages WHERE id = ?", candidate):
                 return int(number)
         return None
 
     def numbers_of_title(self, title: str) -> list[int]:
-        """The passages whose title or page is so called, ascending.
+        """Return the numbers of the passages with this title or page, ascending.
 
-        Case, `_` and white space make no difference.
+        Case, `_` and white space are ignored.
         """
-        found = self._rows(
+        ranges = self._rows(
             "SELECT first, last FROM names JOIN pages ON pages.number = page WHERE name = ? "
             "ORDER BY first",
             page_key(title),
         )
-        return [number for first, last in found for number in range(first, last + 1)]
+        numbers: list[int] = []
+        for first, last in ranges:
+            numbers.extend(range(first, last + 1))
+        return numbers
 
     def row(self, index: int) -> _Row:
-        """(text, id, title, address) of a passage. IndexError: there is no such number."""
+        """Return (text, id, title, address) of a passage. Raises IndexError."""
         if not -self._size <= index < self._size:
             raise IndexError(f"passage {index} of {self._size}")
-        found = self._rows(_READ + "= ?", int(index) % self._size)
-        if not found:
-            raise self._torn(f"passage {index} is not there")
-        one: _Row = found[0]
-        return one
+        rows: list[_Row] = self._rows(_SELECT_ROWS + "= ?", int(index) % self._size)
+        if not rows:
+            raise self._corrupt(f"passage {index} is missing")
+        return rows[0]
 
     def rows(self, start: int, stop: int) -> Iterator[_Row]:
-        """(text, id, title, address) of the passages from `start` to before `stop`, in order."""
-        for first in range(start, stop, _AT_ONCE):
-            last = min(first + _AT_ONCE, stop)
-            query = _READ + ">= ? AND passages.number < ? ORDER BY passages.number"
-            found = self._rows(query, first, last)
-            if len(found) != last - first:
-                raise self._torn(f"found {len(found)} passages from number {first} to {last - 1}")
-            yield from found
+        """Yield (text, id, title, address) of the passages from `start` to before `stop`."""
+        for first in range(start, stop, _PASSAGES_PER_READ):
+            end = min(first + _PASSAGES_PER_READ, stop)
+            query = _SELECT_ROWS + ">= ? AND passages.number < ? ORDER BY passages.number"
+            rows = self._rows(query, first, end)
+            if len(rows) != end - first:
+                raise self._corrupt(
+                    f"found {len(rows)} of the {end - first} passages from number {first} on"
+                )
+            yield from rows
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         if self._process != os.getpid() and self.path is not None:
-            # An open database may not be used on both sides of a fork.
+            # SQLite doesn't allow a connection to be used in both processes after a fork.
             self._lock, self._process, self._db = threading.Lock(), os.getpid(), _open(self.path)
         try:
             with self._lock:
                 return self._db.execute(query, values).fetchall()
         except sqlite3.OperationalError as error:
             if "disk I/O" in str(error):
-                raise InputError(f"{self.path} cannot be read: {error}; fix that") from error
-            raise self._torn(str(error)) from error
+                raise InputError(f"can't read {self.path}: {error}; fix the cause") from error
+            raise self._corrupt(str(error)) from error
         except sqlite3.DatabaseError as error:
-            raise self._torn(str(error)) from error
+            raise self._corrupt(str(error)) from error
 
-    def _torn(self, reason: str) -> TornError:
-        return TornError(f"{self.path} is damaged or incomplete ({reason}); build it again")
+    def _corrupt(self, reason: str) -> CorruptStoreError:
+        return CorruptStoreError(f"{self.path} is damaged or incomplete ({reason}); rebuild it")
 
 
-class _View(Sequence[str]):
-    """One text of each passage of a store."""
+class _TextView(Sequence[str]):
+    """The texts of a store's passages, with or without their titles."""
 
     def __init__(self, store: PassageStore, *, titled: bool) -> None:
         self._store, self._titled = store, titled
@@ -284,15 +310,16 @@ class _View(Sequence[str]):
 
 def _open(path: Path) -> sqlite3.Connection:
     if not path.is_file():
-        raise TornError(
-            f"there are no passages in {path}; name the folder of an index, or build one"
+        raise CorruptStoreError(
+            f"{path} doesn't exist, so there are no passages; name the folder of an index, or "
+            "build one"
         )
     try:
-        # It never changes, so no lock and no journal is looked for.
+        # The file never changes, so SQLite doesn't have to look for locks and journals.
         uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         return sqlite3.connect(uri, uri=True, check_same_thread=False)
     except sqlite3.Error as error:
-        raise InputError(f"{path} cannot be read: {error}; fix that") from error
+        raise InputError(f"can't read {path}: {error}; fix the cause") from error
 
 
 def _fill(
@@ -302,66 +329,78 @@ def _fill(
     made_from: str,
     notes: Sequence[str],
 ) -> int:
-    """Make the tables; how many passages there are. InputError as `PassageStore.write` says."""
+    """Fill the tables and return the number of passages. Raises InputError."""
     db.executescript(_TABLES)
     digest, encode = hashlib.sha256(), msgspec.json.Encoder().encode
     passages: list[tuple[int, str, int, str]] = []
     page, first, count = -1, 0, 0
-    known: tuple[str | None, str | None] | None = None
+    current_page: tuple[str | None, str | None] | None = None
 
     def end_page() -> None:
-        if known is not None:
-            db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?)", (page, *known, first, count - 1))
-            names = ((name, page) for name in _names(*known))
+        if current_page is not None:
+            values = (page, *current_page, first, count - 1)
+            db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?)", values)
+            names = ((name, page) for name in _names(*current_page))
             db.executemany("INSERT INTO names VALUES (?, ?)", names)
 
     for entry in entries:
         text, id_, title, address = entry
-        if not text or text.isspace():
-            raise InputError(
-                f"passage {count} (counted from 0; id {id_!r}, page {address!r}): found blank "
-                "text; expected some characters: leave it out of the corpus"
-            )
-        if not id_ or id_.isspace():
-            raise InputError(
-                f"passage {count} (counted from 0; page {address!r}): found a blank id; expected "
-                "some characters, or no ids at all"
-            )
+        _check_entry(entry, count)
         try:
             digest.update(encode(_PassageLine(id_, title, address, text)) + b"\n")
         except UnicodeEncodeError as error:
             raise InputError(
-                f"the passage with the id {id_!r} holds a lone surrogate "
-                f"(\\u{ord(error.object[error.start]):04x}); expected whole characters, saved as "
+                f"the passage with the id {id_!r} contains a lone surrogate "
+                f"(\\u{ord(error.object[error.start]):04x}); expected valid characters, saved as "
                 "UTF-8"
             ) from None
-        if (title, address) != known:
+        if (title, address) != current_page:
             end_page()
-            known, first, page = (title, address), count, page + 1
+            current_page, first, page = (title, address), count, page + 1
         passages.append((count, id_, page, text))
         count += 1
-        if len(passages) == _WRITTEN:
+        if len(passages) == _PASSAGES_PER_WRITE:
             db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?)", passages)
             passages.clear()
             progress("passages", count, None)
     end_page()
     db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?)", passages)
-    try:
-        db.execute("CREATE UNIQUE INDEX by_id ON passages (id)")
-    except sqlite3.IntegrityError:
-        query = "SELECT id, min(number), max(number) FROM passages GROUP BY id HAVING count(*) > 1"
-        id_, one, other = db.execute(query).fetchone()
-        raise InputError(
-            f"passages {one} and {other} (counted from 0) have the same id {id_!r}; expected ids "
-            "that differ: rename one, or leave all ids out"
-        ) from None
-    db.execute("CREATE INDEX by_name ON names (name, page)")
-    said = msgspec.json.encode(list(notes)).decode()
-    values = (FORMAT, count, digest.hexdigest(), made_from, said)
+    _index_tables(db)
+    encoded_notes = msgspec.json.encode(list(notes)).decode()
+    values = (FORMAT, count, digest.hexdigest(), made_from, encoded_notes)
     db.execute("INSERT INTO meta VALUES (?, ?, ?, ?, ?)", values)
     db.commit()
     progress("passages", count, count)
     return count
+
+
+def _check_entry(entry: PassageEntry, number: int) -> None:
+    """Raise InputError if the text or id of a passage is blank."""
+    text, id_, _, address = entry
+    if not text or text.isspace():
+        raise InputError(
+            f"passage {number} (counted from 0; id {id_!r}, page {address!r}): found blank text; "
+            "expected some text. Leave it out of the corpus"
+        )
+    if not id_ or id_.isspace():
+        raise InputError(
+            f"passage {number} (counted from 0; page {address!r}): found a blank id; expected an "
+            "id for every passage, or for none"
+        )
+
+
+def _index_tables(db: sqlite3.Connection) -> None:
+    """Add indices for ids and names. Raises InputError if an id is repeated."""
+    try:
+        db.execute("CREATE UNIQUE INDEX by_id ON passages (id)")
+    except sqlite3.IntegrityError:
+        query = "SELECT id, min(number), max(number) FROM passages GROUP BY id HAVING count(*) > 1"
+        id_, first, last = db.execute(query).fetchone()
+        raise InputError(
+            f"passages {first} and {last} (counted from 0) have the same id {id_!r}; expected "
+            "unique ids. Rename one, or leave all ids out"
+        ) from None
+    db.execute("CREATE INDEX by_name ON names (name, page)")
 
 
 def _names(title: str | None, address: str | None) -> frozenset[str]:

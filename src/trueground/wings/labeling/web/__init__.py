@@ -15,42 +15,45 @@ def serve_project(
     from_run: Annotated[
         Sequence[str],
         Option(
-            "Tasks of this run's answers, or of a file of records. Repeatable: several models, "
-            "mixed.",
+            ("Label the answers of this run or file of records. Repeatable: mixes several models."),
             type=list[str] | None,
             metavar="RUN",
         ),
     ] = (),
-    kind: Annotated[str, Option("With --from-run: the kind of task.")] = "support",
+    kind: Annotated[str, Option("With --from-run: kind of task.")] = "support",
     sample: Annotated[
-        int | None, Option("With --from-run: only N tasks, chosen by the seed.", min=1)
+        int | None, Option("With --from-run: use a random sample of N tasks.", min=1)
     ] = None,
     worst: Annotated[
         str | None,
         Option(
-            "With --from-run: rank by this metric, the worst first, and with --sample take the N "
-            "worst instead of drawing them.",
+            (
+                "With --from-run: order tasks by this metric, worst first. With "
+                "--sample, use the N worst."
+            ),
             metavar="METRIC",
         ),
     ] = None,
-    seed: Annotated[int, Option("Seed of sample and order.", min=0, max=2**63 - 1)] = 0,
+    seed: Annotated[int, Option("Random seed.", min=0, max=2**63 - 1)] = 0,
     overlap: Annotated[
-        int | None, Option("How many people do each task. Default: 2.", min=1, max=100)
+        int | None, Option("Number of annotators per task. Default: 2.", min=1, max=100)
     ] = None,
     order: Annotated[
         str | None,
         Option(
-            "random: an order for each person. worst: by --worst, for all alike. Default: random, "
-            "with --worst worst.",
+            (
+                "Order of tasks: random for each annotator, or worst first. Default: "
+                "random, or worst with --worst."
+            ),
             type=Literal["random", "worst"] | None,
         ),
     ] = None,
-    title: Annotated[str | None, Option("The project's name, as annotators see it.")] = None,
-    host: Annotated[str, Option("Address to listen on. Default: this machine only.")] = "127.0.0.1",
+    title: Annotated[str | None, Option("Title of the project that annotators see.")] = None,
+    host: Annotated[str, Option("Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int | None,
         Option(
-            "0 is any free one. Default: that of the project's last start, at first a free one.",
+            ("Port; 0 for any free port. Default: the port of the last start, or a free port."),
             min=0,
             max=65_535,
         ),
@@ -58,8 +61,8 @@ def serve_project(
     url: Annotated[
         str | None,
         Option(
-            "Where browsers reach the server, of a proxy with TLS: https://labels.example.org. "
-            "Default: as at the last start."
+            "Public URL behind a proxy, such as https://labels.example.org. "
+            "Default: the URL of the last start."
         ),
     ] = None,
 ) -> None:

@@ -84,14 +84,14 @@ class BuilderGroup(CommandGroup):
 
 group = BuilderGroup.as_app(
     "build",
-    "Make a benchmark from your own documents or graph. Rerun to resume.",
-    "KIND SOURCE… --model NAME --out DIR [OPTIONS]",
+    "Build a benchmark from your documents or graph. Rerun to resume.",
+    "KIND SOURCE... --model NAME --out DIR [OPTIONS]",
 )
 
 
 def _help(builder: Builder) -> str:
     prompts = f" Prompts: {', '.join(builder.prompts)}." if builder.prompts else ""
-    return f"{builder.doc} ({builder.source}). SOURCE: {builder.takes}.{prompts}"
+    return f"{builder.doc}. Paper: {builder.source}. SOURCE: {builder.takes}.{prompts}"
 
 
 def _field(role: str) -> str:
@@ -99,15 +99,21 @@ def _field(role: str) -> str:
 
 
 def _local_options(
-    sources: Annotated[list[Path], typer.Argument(metavar="SOURCE", help="Files or folders.")],
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="SOURCE", help="Source files or folders.")
+    ],
     *,
     model: Annotated[
         str | None,
-        typer.Option(help="Writer: a name at the endpoint, or fake:…, replay:FILE, hf:NAME."),
+        typer.Option(
+            help=("Model that writes: name at the endpoint, hf:NAME, replay:FILE or fake:NAME.")
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder of the build. An existing build is resumed.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder of the build. Rerun to resume an unfinished build.")
+    ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate the cost. Call and write nothing.")
+        bool, typer.Option("--dry-run", help="Estimate the cost without calling the model.")
     ] = False,
     shard: OneShard = None,
     screen: Screen,
@@ -175,10 +181,10 @@ def _start(
 
 
 def example(
-    kind: Annotated[str, typer.Argument(help="The builder: contexts, grounding, kalma.")],
-    out: Annotated[Path, typer.Option(help="A new or empty folder.")],
+    kind: Annotated[str, typer.Argument(help="Kind of builder: contexts, grounding or kalma.")],
+    out: Annotated[Path, typer.Option(help="New or empty folder.")],
 ) -> None:
-    """Copy a builder's small example into a folder, and show the command to build it."""
+    """Copy a small example and show its build command."""
     from trueground.wings.papers.builders.registry import copy_example
 
     typer.echo(copy_example(kind, out).rstrip())
@@ -186,15 +192,18 @@ def example(
 
 @takes()
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The --out of a finished build.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a finished build.")],
     labels: Annotated[
         Path | None,
-        typer.Option(help="Merged human labels, written by `annotate import`."),
+        typer.Option(help="Human labels written by `annotate import`."),
     ] = None,
     *,
     screen: Screen,
 ) -> None:
-    """Render the page and the data card of a build again, with new human labels."""
+    """Update the report page and data card of a build.
+
+    Includes labels made after the build.
+    """
     from trueground.wings.papers.builders.page_files import render_again
 
     page, card, people = render_again(folder, labels)

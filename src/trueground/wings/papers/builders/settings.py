@@ -27,15 +27,15 @@ class EndpointDefaults(EndpointOptions):
     """The options of models that don't set their own in parentheses."""
 
     base_url: Annotated[
-        str | None, Option("Endpoint of all models, such as http://localhost:8000/v1.")
+        str | None, Option("Endpoint URL of all models, such as http://localhost:8000/v1.")
     ] = None
     api_key_env: Annotated[
-        str | None, Option("Variable with the API key. Default: OPENAI_API_KEY.")
+        str | None, Option("Environment variable with the API key. Default: OPENAI_API_KEY.")
     ] = None
     temperature: Annotated[
-        float | None, Option("Temperature of the writer; judges have 0.", min=0.0)
+        float | None, Option("Temperature of the writing model; judges use 0.", min=0.0)
     ] = None
-    max_tokens: Annotated[int | None, Option("Maximum tokens of a reply.", min=1)] = None
+    max_tokens: Annotated[int | None, Option("Maximum tokens per reply.", min=1)] = None
     seed: int | None = None
     extra: Extra = field(default_factory=dict)
 
@@ -83,22 +83,22 @@ class BuildSettings:
     prompts: Annotated[
         Mapping[str, Path],
         Option(
-            "Replace a prompt: NAME=FILE. Repeatable.",
+            "Replace a prompt with your file. Repeatable.",
             "--prompt",
             type=list[str] | None,
             parse=_parse_prompts,
         ),
     ] = field(default_factory=dict)
-    labels: Annotated[Path | None, Option("Merged human labels, written by `annotate import`.")] = (
-        None
-    )
+    labels: Annotated[Path | None, Option("Human labels written by `annotate import`.")] = None
     reuse_bad: Annotated[
         bool,
-        Option("Reuse cached replies that were unusable, instead of asking again."),
+        Option("Reuse unusable replies from the cache instead of asking again."),
     ] = False
     max_failed: Annotated[
         float,
-        Option("Stop if calls fail for more than this share of items.", min=0.0, max=1.0),
+        Option(
+            "Stop if more than this share of items is lost to failed requests.", min=0.0, max=1.0
+        ),
     ] = 0.1
     endpoint: EndpointDefaults = field(default_factory=EndpointDefaults)
     prices: PriceTable = None

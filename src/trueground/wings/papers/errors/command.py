@@ -1,4 +1,4 @@
-"""`trueground errors`: answers that people call correct and a metric does not, by why."""
+"""Command `trueground errors`: sort correct answers with a low score into categories."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ def errors(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A finished run that kept its records, or a file that this command wrote."
+            help=("A finished run that includes its records, or a file written by this command.")
         ),
     ],
     *,
     page: Annotated[
-        Path | None, typer.Option(help="Also write the items as a page, FILE.html.")
+        Path | None, typer.Option(help="Also write the items to this page, FILE.html.")
     ] = None,
     screen: Screen,
     **options: Any,
 ) -> None:
-    """Answers that people call correct and a metric does not, by why; corrections are kept."""
+    """Analyze correct answers that a metric scores low.
+
+    Groups them by the cause of the low score. Your corrections in the file are kept.
+    """
     from trueground.wings.papers.errors.lines import read_errors, read_selected
     from trueground.wings.papers.errors.page import check_page, errors_page, write_errors
 
@@ -52,10 +55,15 @@ def errors(
 
 
 def _check_of_file(source: Path, options: Mapping[str, Any]) -> None:
-    """UsageError for an option that means nothing where the items are read from a file."""
+    """Raise UsageError for options that have no effect if the items come from a file."""
     declared = inspect.signature(sort_errors).parameters
     for name in ("proposer", "out", "metric", "at_most", "label", "seed", "resamples", "level"):
-        always = name in ("seed", "resamples", "level")  # then it has its default here
-        if name in options and not (always and options[name] == declared[name].default):
+        # The command line always passes these three, with their defaults.
+        is_default = name in ("seed", "resamples", "level") and (
+            options.get(name) == declared[name].default
+        )
+        if name in options and not is_default:
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} is for a run; {source} is a file. Leave it out.")
+            raise UsageError(
+                f"{option} is only for a run, but {source} is a file. Leave the option out"
+            )

@@ -17,47 +17,47 @@ from trueground.wings.papers.faitheval.studies import STUDIES, TASKS
 
 @dataclass(frozen=True, kw_only=True)
 class FaithEvalOptions(TaskOptions):
-    """How a task is asked."""
+    """Options of the FaithEval tasks."""
 
     scheme: Annotated[
         Literal["direct", "cot", "sampling"],
         Option(
-            "direct and cot: temperature 0, cot asks for the answer and then for the reasoning; "
-            "sampling: temperature 0.3, top-p 0.9"
+            "direct and cot use temperature 0; cot also asks for the reasoning. "
+            "sampling uses temperature 0.3 and top-p 0.9."
         ),
     ] = "direct"
     task_instruction: Annotated[
         Literal["auto", "on", "off"],
-        Option(
-            'whether to offer the answer "unknown" or "conflict"; auto: where the task is about it'
-        ),
+        Option('Whether to offer the answer "unknown" or "conflict". auto: if the task needs it.'),
     ] = "auto"
     documents: Annotated[
         Literal["both", "original", "new"],
         Option(
-            "inconsistent: both documents, or one of them, scored against its own answer",
+            "inconsistent: use both documents, or only one with its answer.",
             tasks=("inconsistent",),
         ),
     ] = "both"
     of: Annotated[
         Literal["unanswerable", "inconsistent", "counterfactual"],
-        Option("original: whose questions are asked", tasks=("original",)),
+        Option("original: task whose questions are used.", tasks=("original",)),
     ] = "unanswerable"
     closed_book: Annotated[
         bool,
-        Option("original --of counterfactual: ask without a context", tasks=("original",)),
+        Option("original --of counterfactual: ask without context.", tasks=("original",)),
     ] = False
     original: Annotated[
         Path | None,
         Option(
-            "file or folder with the original contexts and answers (MRQA) or keys (ARC-Challenge)"
+            "File or folder with the original contexts and answers (MRQA) or keys (ARC-Challenge)."
         ),
     ] = None
     only_phrase_filtered: Annotated[
         Literal["off", "phrase", "words"],
         Option(
-            "counterfactual: only items whose answer phrase, or all words of it, stand in the "
-            "context",
+            (
+                "counterfactual: use only items whose context contains the answer "
+                "phrase, or all its words."
+            ),
             tasks=("counterfactual",),
         ),
     ] = "off"
@@ -65,9 +65,8 @@ class FaithEvalOptions(TaskOptions):
     def __post_init__(self) -> None:
         if self.task == "original" and self.choices and not self.closed_book:
             raise UsageError(
-                "the questions of counterfactual come from ARC-Challenge, which has no contexts: "
-                "there is no original context to ask with. Add --closed-book to ask without one, "
-                "scored by the original key"
+                "the questions of counterfactual come from ARC-Challenge, which has no original "
+                "contexts. Add --closed-book to ask without a context and score by the original key"
             )
         if self.closed_book and not self.choices:
             raise UsageError(
@@ -77,7 +76,7 @@ class FaithEvalOptions(TaskOptions):
         if self.original is not None and self.task != "original" and not self.single:
             raise UsageError(
                 "--original is for the task original, and for inconsistent with --documents "
-                f"original or new; faitheval/{self.task} has no use for it here"
+                f"original or new. Leave it out for faitheval/{self.task}"
             )
         if self.task_instruction == "on" and self.choices:
             raise UsageError(
@@ -91,12 +90,12 @@ class FaithEvalOptions(TaskOptions):
 
     @property
     def choices(self) -> bool:
-        """Multiple choice, not an open question."""
+        """Whether the questions are multiple choice."""
         return self.questions_of == "counterfactual"
 
     @property
     def single(self) -> bool:
-        """One of the two inconsistent documents alone."""
+        """Whether only one of the two inconsistent documents is shown."""
         return self.documents != "both"
 
     @property
@@ -109,7 +108,7 @@ class FaithEvalOptions(TaskOptions):
 
 BENCHMARK = Benchmark(
     name="faitheval",
-    doc="faithfulness to unanswerable, inconsistent and counterfactual contexts",
+    doc="unanswerable, inconsistent and counterfactual contexts",
     source="Ming et al. 2024, FaithEval",
     default_tasks=TASKS,
     other_tasks=("original",),

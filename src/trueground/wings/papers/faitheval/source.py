@@ -1,10 +1,11 @@
-"""FaithEval's rows and files, and the questions that it was made of (MRQA and ARC-Challenge)."""
+"""Rows and files of FaithEval, and its original questions (MRQA and ARC-Challenge)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,12 +32,12 @@ DATASETS = (
 )
 _MAX_LISTED_IDS = 5
 _NAMES = {name.lower(): name for name in DATASETS} | {"naturalquestions": "NQ", "tqa": "TextbookQA"}
-# What the sources add to a dataset's name: NaturalQuestionsShort, TriviaQA-web, SQuAD1.1.
+# Suffixes that sources add to the name of a dataset: NaturalQuestionsShort, TriviaQA-web, SQuAD1.1.
 _ADDITIONS = re.compile(r"(short|web|wiki|wikipedia|dev|test|open|v?\d+)$")
 
 
 class ChoiceLists(msgspec.Struct):
-    """The options as ARC has them: a list of labels and one of texts."""
+    """Answer options in the format of ARC: a list of labels and a list of texts."""
 
     label: list[str]
     text: list[str]
@@ -61,7 +62,7 @@ class FaithEvalRow(DataRow):
 
 
 class AnsweredRow(FaithEvalRow):
-    """One whose answers are a key: the original one first, then the new one."""
+    """A question with a key: the original answer first, then the new one."""
 
     answers: Annotated[Texts, named("answers", "answer")]
 
@@ -99,7 +100,7 @@ class _ChoiceOriginal(DataRow):
 
 @dataclass(frozen=True)
 class OriginalQuestion:
-    """What a question was made of; a multiple-choice question has options and a key."""
+    """The original of a question. A multiple-choice question has options and a key."""
 
     question: str
     context: str = ""
@@ -109,37 +110,50 @@ class OriginalQuestion:
 
 
 def read_choices(choices: list[Choice] | ChoiceLists, key: str) -> list[Choice]:
-    """The options as a list. Problem: not two or more with labels of their own, or no such key."""
+    """Return the options as a list.
+
+    Raises:
+        Problem: There are fewer than two options, labels repeat, or the key isn't a label.
+    """
     if isinstance(choices, ChoiceLists):
         labels, texts = choices.label, choices.text
         if len(labels) != len(texts):
-            found = f"{len(labels)} labels and {len(texts)} texts"
-            raise Problem("choices", found, "a text for each label")
+            value = f"{len(labels)} labels and {len(texts)} texts"
+            raise Problem("choices", value, "a text for each label")
         choices = [Choice(*pair) for pair in zip(labels, texts, strict=True)]
     labels = [choice.label for choice in choices]
     if len(choices) < 2 or len(set(labels)) < len(labels):
-        found = f"the labels {', '.join(labels) or 'none'}"
-        raise Problem("choices", found, "two or more, each with its own label")
+        value = f"the labels {', '.join(labels) or 'none'}"
+        raise Problem("choices", value, "two or more options with different labels")
     if key not in labels:
         raise Problem("answerKey", describe(key), f"one of {', '.join(labels)}")
     return choices
 
 
 def right_choice(choices: Sequence[Choice], key: str) -> str:
-    """The text of the right option."""
+    """Return the text of the right option."""
     return next(choice.text for choice in choices if choice.label == key)
 
 
 def dataset_name(text: str) -> str:
-    """The paper's name of a source dataset; other names as they are."""
+    """Return the paper's name of a source dataset. Other names stay unchanged."""
     name = re.sub(r"[^a-z0-9]", "", text.lower())
-    while name not in _NAMES and (shorter := _ADDITIONS.sub("", name)) != name:
-        name = shorter
+    while name not in _NAMES and _ADDITIONS.search(name):
+        name = _ADDITIONS.sub("", name)
     return _NAMES.get(name, text)
 
 
 def task_files(task: str, data: Path | None) -> list[Path]:
-    """Those with its name in the folder, the file, or the fetched ones. UsageError, InputError."""
+    """Return the data files of a task.
+
+    Args:
+        task: The task. In a folder, its name selects the files.
+        data: The user's file or folder. None: the fetched files.
+
+    Raises:
+        InputError: A folder has no file of the task, or nothing is fetched.
+        UsageError: The file is named after another task.
+    """
     if data is None:
         return get_dataset("faitheval").local_files(task)
     files = DataPath(data).files()
@@ -159,7 +173,7 @@ def task_files(task: str, data: Path | None) -> list[Path]:
 
 
 def read_items(files: Sequence[Path], task: str, answers: bool = False) -> RowFiles[Any]:
-    """Every row in order; with `answers` those of open questions too, where they are a key."""
+    """Return all rows in order. `answers`: open questions need their key."""
     kind: type[FaithEvalRow] = AnsweredRow if answers else FaithEvalRow
     if task == "counterfactual":
         kind = ChoiceRow
@@ -167,83 +181,104 @@ def read_items(files: Sequence[Path], task: str, answers: bool = False) -> RowFi
 
 
 def original_files(path: Path | None, choices: bool) -> list[Path]:
-    """Those at `path`, or those fetched; never anything else. UsageError: neither."""
+    """Return the files of original questions at a path, or the fetched ones.
+
+    Raises:
+        UsageError: There is no path, and nothing is fetched.
+    """
     if path is not None:
         return DataPath(path).files()
     name = "arc-challenge" if choices else "mrqa"
     dataset = get_dataset(name)
     if dataset.is_fetched:
         return dataset.all_local_files()
-    what = "ARC-Challenge's files" if choices else "MRQA's files"
+    publisher = "ARC-Challenge" if choices else "MRQA"
     raise UsageError(
-        "original contexts and keys are not in FaithEval's own files; add --original PATH with "
-        f"{what}, to be joined by id, or fetch them: trueground data fetch {name}"
+        "FaithEval's files don't have the original contexts and keys. Add --original PATH with "
+        f"the files of {publisher}, or fetch them with: trueground data fetch {name}"
     )
 
 
 def find_originals(
-    files: Sequence[Path], wanted: Mapping[str, str], choices: bool
+    files: Sequence[Path], questions: Mapping[str, str], choices: bool
 ) -> dict[str, OriginalQuestion]:
-    """The originals of the questions in `wanted` (by id); all others are passed over.
+    """Return the originals of questions by id. Other rows are skipped.
 
-    They are joined by id, and only where the question is the same, so that a file of something else
-    is never taken for them. InputError: an unreadable file or row, a question without an original,
-    one that asks something else than its original, two different originals of one id.
+    Questions are joined by id. Their texts must be equal, so that files of another dataset are
+    rejected.
+
+    Args:
+        files: The files with originals.
+        questions: The questions by id.
+        choices: Whether the questions are multiple choice.
+
+    Raises:
+        InputError: A file or row is unreadable, a question has no original, its original has
+            another text, or an id has two different originals.
     """
-    found: dict[str, OriginalQuestion] = {}
-    for place, row in (pair for file in files for pair in _original_rows(file)):
+    originals: dict[str, OriginalQuestion] = {}
+    for location, row in chain.from_iterable(map(_original_rows, files)):
         ids = [str(row[name]) for name in ("qid", "id") if isinstance(row.get(name), str | int)]
-        if not any(one.strip() for one in ids):
+        if not any(id_.strip() for id_ in ids):
+            value = describe(row.get("qid", row.get("id")))
             raise InputError(
-                f"{place}, field 'qid' or 'id': found {describe(row.get('qid', row.get('id')))}; "
-                "expected a str or an int"
+                f"{location}, field 'qid' or 'id': found {value}; expected a str or an int"
             )
-        row_id = next((one for one in ids if one in wanted), None)
+        row_id = next((id_ for id_ in ids if id_ in questions), None)
         if row_id is None:
             continue
         if choices:
-            one = _ChoiceOriginal.read(place, row)
-            assert isinstance(one.choices, list)
-            original = OriginalQuestion(one.question, choices=tuple(one.choices), key=one.key)
-        else:
-            other = _OpenOriginal.read(place, row)
-            original = OriginalQuestion(other.question, other.context, tuple(other.answers))
-        if found.setdefault(row_id, original) != original:
-            raise InputError(
-                f"{place} (id {row_id!r}): found a second, different original of this id; expected "
-                "one"
+            row_choice = _ChoiceOriginal.read(location, row)
+            assert isinstance(row_choice.choices, list)
+            original = OriginalQuestion(
+                row_choice.question, choices=tuple(row_choice.choices), key=row_choice.key
             )
-    where = ", ".join(map(str, files))
-    what = "ARC-Challenge question" if choices else "original context"
-    missing = [name for name in wanted if name not in found]
-    require_none(missing, f"questions have no {what} in {where}", "Add the files that hold them.")
-    same = Normalizer.named("faitheval").rule
-    others = [name for name in wanted if same(wanted[name]) != same(found[name].question)]
-    remedy = "Name the files that they come from."
-    require_none(others, f"questions read otherwise in {where}", remedy)
-    return found
+        else:
+            row_open = _OpenOriginal.read(location, row)
+            original = OriginalQuestion(
+                row_open.question, row_open.context, tuple(row_open.answers)
+            )
+        if originals.setdefault(row_id, original) != original:
+            raise InputError(
+                f"{location} (id {row_id!r}): found a second, different original of this id; "
+                "expected one"
+            )
+    paths = ", ".join(map(str, files))
+    kind = "ARC-Challenge question" if choices else "original context"
+    missing = [id_ for id_ in questions if id_ not in originals]
+    require_none(missing, f"questions have no {kind} in {paths}", "Add the files that have them.")
+    normalize = Normalizer.named("faitheval").rule
+    different = []
+    for id_, text in questions.items():
+        if normalize(text) != normalize(originals[id_].question):
+            different.append(id_)
+    remedy = "Name the files of the same dataset."
+    require_none(different, f"questions have another text in {paths}", remedy)
+    return originals
 
 
 def require_none(ids: list[str], what: str, remedy: str) -> None:
-    """InputError that counts these ids and names the first, unless there are none."""
+    """Raise InputError with the number and the first of these ids, if there are any."""
     if ids:
-        shown = ", ".join(map(repr, ids[:_MAX_LISTED_IDS]))
+        listed = ", ".join(map(repr, ids[:_MAX_LISTED_IDS]))
         more = ", …" if len(ids) > _MAX_LISTED_IDS else ""
-        raise InputError(f"{len(ids)} {what}: {shown}{more}. {remedy}")
+        raise InputError(f"{len(ids)} {what}: {listed}{more}. {remedy}")
 
 
 def _original_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every question, in MRQA's and ARC's own layouts or in a flat one: a row each."""
-    for place, row in DataPath(path).rows():
-        if "qas" in row:  # MRQA: several questions to a context
-            asked = row["qas"]
-            if not isinstance(asked, list) or not all(isinstance(q, dict) for q in asked):
+    """Yield one row per question, from the formats of MRQA and ARC or from flat rows."""
+    for location, row in DataPath(path).rows():
+        if "qas" in row:  # MRQA has several questions per context.
+            questions = row["qas"]
+            if not isinstance(questions, list) or not all(isinstance(q, dict) for q in questions):
                 raise InputError(
-                    f"{place}, field 'qas': found {describe(asked)}; expected a list of objects"
+                    f"{location}, field 'qas': found {describe(questions)}; expected a list of "
+                    "objects"
                 )
-            yield from ((place, {**one, "context": row.get("context")}) for one in asked)
-        elif isinstance(inner := row.get("question"), dict):  # ARC: the options inside
-            stem, choices = inner.get("stem"), inner.get("choices")
-            yield place, {**row, "question": stem, "choices": choices}
+            for question in questions:
+                yield location, {**question, "context": row.get("context")}
+        elif isinstance(row.get("question"), dict):  # ARC nests the options in the question.
+            stem, choices = row["question"].get("stem"), row["question"].get("choices")
+            yield location, {**row, "question": stem, "choices": choices}
         elif "header" not in row:
-            yield place, row
+            yield location, row

@@ -1,4 +1,4 @@
-"""The studies of FaithEval's leaderboard."""
+"""Tables of FaithEval's leaderboard."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ _DEFAULTS = {
     "only-phrase-filtered": "off",
     "closed-book": False,
 }
-# Options of the original task that say which context was shown, not how the model was asked.
+# Options of the original task that select the context, not the prompt.
 _OF_CONTEXT = ("of", "documents", "closed-book", "task-instruction", "original")
 
 
 def comparable(task: str, options: Mapping[str, Any], printed: Mapping[str, Any]) -> bool:
-    """Whether the run's options are the printed number's, and the paper's where it says nothing."""
-    wanted = {**_DEFAULTS, **printed}
-    instructed = task in ("unanswerable", "inconsistent") and wanted["documents"] == "both"
-    wanted.setdefault("task-instruction", "on" if instructed else "off")
-    return all(
-        options.get(name, value if name not in printed else None) == value
-        for name, value in wanted.items()
-    )
+    """Return whether a run has the options of a printed number, or the paper's defaults."""
+    expected = {**_DEFAULTS, **printed}
+    instructed = task in ("unanswerable", "inconsistent") and expected["documents"] == "both"
+    expected.setdefault("task-instruction", "on" if instructed else "off")
+    for name, value in expected.items():
+        default = None if name in printed else value
+        if options.get(name, default) != value:
+            return False
+    return True
 
 
 STUDIES = Studies(
@@ -46,7 +47,7 @@ STUDIES = Studies(
             "(FaithEval, Figure 1). Of every organization the model with the highest one is shown; "
             "only models that have all three tasks take part. A model that is not in the models "
             "table stands for itself.",
-            places={
+            levels={
                 task: {"task": (task,), "documents": ("both", None),
                        "only-phrase-filtered": ("off", None), "closed-book": ("False", None),
                        "task-instruction": ("off" if task == "counterfactual" else "on", None)}
@@ -65,7 +66,7 @@ STUDIES = Studies(
                 "best, equal scores share the better rank, and only models with both scores are "
                 "ranked. A rank difference below 0 means that the model lost places (Tables 6 to "
                 "8).",
-                places={
+                levels={
                     "original": {"task": ("original",), "of": (task,)},
                     task: {"task": (task,)},
                 },

@@ -1,4 +1,4 @@
-"""Retrieval-augmented question answering (Adlakha et al. 2023): correct, faithful, or declined?
+"""Retrieval-augmented QA (Adlakha et al. 2023): correctness, faithfulness and abstention.
 
 The declaration: options, and the paper's studies. Listing benchmarks loads nothing heavy.
 """
@@ -21,21 +21,22 @@ _TURNS = {"task": ("topiocqa", "questions")}
 
 @dataclass(frozen=True, kw_only=True)
 class QaOptions(TaskOptions):
-    """How a task is asked."""
+    """Options of the InstructQA tasks."""
 
     setting: Annotated[
         Literal["retrieved", "gold", "irrelevant", "closed-book"],
         Option(
-            "what the model is given: passages that a retriever finds, the gold ones, one that is "
-            "irrelevant, or none",
+            "Passages in the prompt: retrieved, gold, one irrelevant, or none.",
             varied=True,
         ),
     ] = "retrieved"
     instruction: Annotated[
         Literal["v1", "v2"],
         Option(
-            'v1: answer, given the passages; v2: say "I don\'t know" where they do not hold the '
-            "answer",
+            (
+                "v1: answer from the passages. v2: say \"I don't know\" if they don't "
+                "contain the answer."
+            ),
             varied=True,
             applies={**_OPEN, "own_prompt": (False,)},
         ),
@@ -43,29 +44,32 @@ class QaOptions(TaskOptions):
     retriever: Annotated[
         str,
         Option(
-            'bm25, dense:MODEL, hybrid:"bm25 + dense:MODEL", multi-hop:"dense:MODEL", file:RESULTS',
+            (
+                'bm25, dense:MODEL, hybrid:"bm25 + dense:MODEL", '
+                'multi-hop:"dense:MODEL" or file:RESULTS.'
+            ),
             varied=True,
             applies=_SEARCHES,
         ),
     ] = "bm25"
     corpus: Annotated[
         Path | None,
-        Option(
-            "where passages are found: documents, a file of passages, or an index", applies=_OPEN
-        ),
+        Option("Where to search: documents, a file of passages, or an index.", applies=_OPEN),
     ] = None
     retrieval_query: Annotated[
         Literal["auto", "all", "last"],
         Option(
-            "what is searched for where a question has a history: its retrieval_query or else all "
-            "turns, all turns, or the last one",
+            (
+                "Query for questions with a history. auto: retrieval_query, or all "
+                "turns. all: all turns. last: the last turn."
+            ),
             applies={**_SEARCHES, **_TURNS},
         ),
     ] = "auto"
     passages: Annotated[
         int,
         Option(
-            "how many are retrieved. Default: 8, topiocqa 4",
+            "Number of passages. Default: 8, or 4 for topiocqa.",
             min=1,
             unset=True,
             applies={"setting": ("retrieved",)},
@@ -74,7 +78,7 @@ class QaOptions(TaskOptions):
     irrelevant_rank: Annotated[
         int,
         Option(
-            "irrelevant: the first passage after this rank, if it is no gold",
+            "irrelevant: use the first non-gold passage after this rank.",
             min=1,
             applies={"setting": ("irrelevant",)},
         ),
@@ -82,51 +86,56 @@ class QaOptions(TaskOptions):
     preset: Annotated[
         Literal["paper", "greedy"],
         Option(
-            "paper: top-p 0.95, temperature 0.95, seed 0, at least 1 new token; greedy: "
-            "temperature 0; both at most 500 new tokens"
+            "paper: top-p 0.95, temperature 0.95, seed 0, at least 1 token. "
+            "greedy: temperature 0. Both: at most 500 tokens."
         ),
     ] = "paper"
     post_process: Annotated[
         Literal["off", "first-line", "turns"],
         Option(
-            "what of a reply is scored: all, its first line, or what stands before the model "
-            "begins another turn or passage"
+            "Part of the reply to score: all (off), the first line, or the text "
+            "before the model starts another turn or passage."
         ),
     ] = "off"
     history_turns: Annotated[
         int,
-        Option("turns shown of a conversation; the middle is cut", min=0, applies=_TURNS),
+        Option(
+            "Maximum turns of a conversation in the prompt; the middle is cut.",
+            min=0,
+            applies=_TURNS,
+        ),
     ] = 10
     gold: Annotated[
         Path | None,
-        Option("nq: file of gold passages, as DPR's nq-test_gold_info.json", tasks=("nq",)),
+        Option("nq: file of gold passages, such as DPR's nq-test_gold_info.json.", tasks=("nq",)),
     ] = None
     gold_needed: Annotated[
         Literal["auto", "any", "all"],
         Option(
-            "how many of a question's gold passages must be retrieved; auto: all for hotpotqa, "
-            "else any",
+            ("Gold passages that must be retrieved. auto: all for hotpotqa, any for others."),
             applies={"setting": ("retrieved",)},
         ),
     ] = "auto"
     without_gold: Annotated[
         Literal["error", "skip"],
         Option(
-            "setting gold: what to do with questions that have no gold passage",
+            "With --setting gold: what to do with questions without gold passages.",
             applies={"setting": ("gold",)},
         ),
     ] = "error"
     variant: Annotated[
         Literal["distractor", "fullwiki"],
-        Option("hotpotqa: which of its two versions", tasks=("hotpotqa",)),
+        Option("hotpotqa: version of the dataset.", tasks=("hotpotqa",)),
     ] = "distractor"
 
     @property
     def closed_book(self) -> bool:
+        """Whether the model gets no passages."""
         return self.setting == "closed-book"
 
     @property
     def searches(self) -> bool:
+        """Whether passages are retrieved from a corpus."""
         return self.setting in ("retrieved", "irrelevant")
 
     @property
@@ -136,7 +145,7 @@ class QaOptions(TaskOptions):
 
     @property
     def knows_gold(self) -> bool:
-        """Whether the data can name gold passages."""
+        """Whether the data may name gold passages."""
         return self.task != "nq" or self.gold is not None
 
     @property
@@ -146,16 +155,17 @@ class QaOptions(TaskOptions):
 
     @property
     def most_passages(self) -> int:
-        """How many are retrieved (section 3.3)."""
+        """Number of passages to retrieve (section 3.3)."""
         return self.passages or (4 if self.task == "topiocqa" else 8)
 
     @property
     def has_corpus(self) -> bool:
+        """Whether there are passages to search."""
         return self.corpus_path is not None
 
     @cached_property
     def corpus_path(self) -> Path | None:
-        """The corpus, or the results that --retriever names, where these hold the passages."""
+        """The corpus, or the results of --retriever if they have the passages."""
         if self.corpus is not None or not self.searches:
             return self.corpus
         from trueground.wings.search import CorpusSession
@@ -165,7 +175,7 @@ class QaOptions(TaskOptions):
 
 BENCHMARK = Benchmark(
     name="instruct-qa",
-    doc="retrieval-augmented QA: correct, faithful to its passages, and declining where it should",
+    doc="retrieval-augmented QA: correct and faithful answers",
     source="Adlakha et al. 2023, Evaluating Correctness and Faithfulness",
     default_tasks=("questions",),
     other_tasks=("nq", "hotpotqa", "topiocqa"),

@@ -26,58 +26,68 @@ class KalmaOptions(TaskOptions):
     knowledge: Annotated[
         Literal["given", "gold", "linked"] | None,
         Option(
-            "given: the graphs that come with a question; gold: those of the entities that its "
-            "minimum set names; linked: those of the entities that are found by their names in the "
-            "question. Default: given"
+            "Graphs in the prompt. given: stored with the question. gold: of "
+            "entities in the minimum set. linked: of entities found in the "
+            "question. Default: given."
         ),
     ] = None
     graph: Annotated[
         str | None,
         Option(
-            "knowledge graph for gold and linked: a folder made by `trueground graph load`, a file "
-            "of graphs or RDF, sparql:URL or wikidata. Default: all graphs of the data together"
+            "Knowledge graph for gold and linked: folder written by `graph load`, "
+            "a file, sparql:URL or wikidata. Default: all graphs of the data."
         ),
     ] = None
     recognizer: Annotated[
         str | None,
-        Option("linked: how names are found, dictionary or spacy:MODEL. Default: dictionary"),
+        Option("linked: how names are recognized, dictionary or spacy:MODEL. Default: dictionary."),
     ] = None
     types: Annotated[
         tuple[str, ...],
         Option(
-            "linked: names or ids of classes, with commas between, of which an entity must have "
-            "one, or any. Default: human,Q5; for your own questions any",
+            (
+                "linked: classes of entities, comma-separated, or any. Default: "
+                "human,Q5, or any for your own questions."
+            ),
             expected=f"classes with commas between, or {ANY_TYPE}",
         ),
     ] = ()
     minimum: Annotated[
         Path | None,
         Option(
-            "file of minimum sets: [[question, [[qid, property, value], …]], …]",
+            "JSON file of minimum sets: [[question, [[qid, property, value]]]].",
             excludes={"synthetic-minimum": "take the sets of a file, or draw them"},
         ),
     ] = None
     first_round: Annotated[
         Path | None,
         Option(
-            "file of the first round's knowledge, for variant=reference-code", needs=("minimum",)
+            "File of the first round's knowledge, for variant=reference-code.", needs=("minimum",)
         ),
     ] = None
     synthetic_minimum: Annotated[
         int | None,
         Option(
-            "draw minimum sets of this size from the graphs; every page says that they are made up",
+            (
+                "Generate random minimum sets of this size from the graphs. Reports "
+                "mark them as synthetic."
+            ),
             min=1,
         ),
     ] = None
     minimum_seed: Annotated[
         int,
-        Option("seed of that draw. Default: 0", min=0, unset=True, needs=("synthetic-minimum",)),
+        Option(
+            "Random seed of --synthetic-minimum. Default: 0.",
+            min=0,
+            unset=True,
+            needs=("synthetic-minimum",),
+        ),
     ] = 0
     remove: Annotated[
         int | None,
         Option(
-            "gold graphs without the first so many pieces of the minimum set: 0, 1, 2, 3",
+            "Number of minimum-set facts to remove from gold graphs: 0, 1, 2 or 3.",
             min=0,
             varied=True,
             excludes={"retrieval-accuracy": "study one at a time"},
@@ -86,8 +96,10 @@ class KalmaOptions(TaskOptions):
     remove_from: Annotated[
         Literal["later", "all"],
         Option(
-            "with --first-round, what --remove takes: later, only what later rounds added, as the "
-            "authors do; all, the set in its order. Default: later",
+            (
+                "With --first-round, facts that --remove takes. later: only those of "
+                "later rounds, as in the paper's code. all: in order. Default: later."
+            ),
             unset=True,
             needs=("remove", "first-round"),
         ),
@@ -95,7 +107,7 @@ class KalmaOptions(TaskOptions):
     retrieval_accuracy: Annotated[
         int | None,
         Option(
-            "gold graphs, of which so many percent stay and the others are replaced: 100, 80, 60 …",
+            ("Percentage of gold graphs to keep, such as 80; the others are replaced."),
             min=0,
             max=100,
             expected="a percentage, 0 to 100",
@@ -105,7 +117,7 @@ class KalmaOptions(TaskOptions):
     replace_seed: Annotated[
         int,
         Option(
-            "seed of what is replaced, and by what. Default: 0",
+            "Random seed of the replacements. Default: 0.",
             min=0,
             unset=True,
             needs=("retrieval-accuracy",),
@@ -114,8 +126,7 @@ class KalmaOptions(TaskOptions):
     at_temperature: Annotated[
         float | None,
         Option(
-            "temperature of the answers, where several are compared; without it 0.5, or "
-            "--temperature",
+            "Temperature, to compare several. Default: --temperature, or 0.5.",
             min=0,
             max=2,
             expected="a number from 0 to 2, such as 0.5",
@@ -124,20 +135,22 @@ class KalmaOptions(TaskOptions):
     ] = None
     demonstration: Annotated[
         str | None,
-        Option('worked example, {"question", "knowledge", "answer"}, or none'),
+        Option("Example for the prompt: JSON file with question, knowledge and answer; or none."),
     ] = None
     rated: Annotated[
         int,
         Option(
-            "rate the answers to so many of the questions asked, three times each, for coherence, "
-            "consistency, fluency and relevance (needs a rater: --rater)",
+            (
+                "Number of questions whose answers are rated three times for "
+                "coherence, consistency, fluency and relevance. Requires --rater."
+            ),
             min=0,
             unset=True,
         ),
     ] = 0
     rated_seed: Annotated[
         int,
-        Option("seed of whose answers are rated. Default: 0", min=0, unset=True, needs=("rated",)),
+        Option("Random seed of --rated. Default: 0.", min=0, unset=True, needs=("rated",)),
     ] = 0
 
     def __post_init__(self) -> None:
@@ -184,7 +197,7 @@ class KalmaOptions(TaskOptions):
 
 BENCHMARK = Benchmark(
     name="kalma",
-    doc="citations of a knowledge graph: right, needed, complete; [NA] where knowledge is missing",
+    doc="citations of a knowledge graph: correct and complete",
     source="Li et al. 2024, Towards Verifiable Generation: A Benchmark for Knowledge-aware "
     "Language Model Attribution",
     default_tasks=("specific", "general"),

@@ -103,7 +103,7 @@ STUDIES = Studies(
             measures=(*_ALIGNMENT, *_CITED, *_TEXT),
             note="The same models on both kinds of questions (Table 7). Citations are over all "
             "those of a run together.",
-            places={kind: {"task": (kind,)} for kind in ("general", "specific")},
+            levels={kind: {"task": (kind,)} for kind in ("general", "specific")},
             steps=(("general", "specific"),),
             free=("minimum",),
             named=(),

@@ -21,55 +21,56 @@ class ContextsOptions:
     task: Annotated[
         tuple[str, ...],
         Option(
-            "unanswerable, inconsistent, counterfactual, or several with commas between. Default: "
-            "all that the records allow",
+            (
+                "unanswerable, inconsistent, counterfactual, or several, "
+                "comma-separated. Default: all that the records allow."
+            ),
             unset=True,
         ),
     ] = ()
     on_bad_row: Annotated[
-        Literal["stop", "skip"], Option("what a wrong row does: end all, or be left out")
+        Literal["stop", "skip"], Option("Whether to stop at an invalid row or skip it.")
     ] = "stop"
     require_answer: Annotated[
         Literal["yes", "no"],
-        Option("leave out records whose answer does not stand in their context"),
+        Option("Skip records whose answer is not in their context."),
     ] = "yes"
-    max_context_words: Annotated[int, Option("longer contexts are left out", min=1)] = 4_000
+    max_context_words: Annotated[int, Option("Skip longer contexts.", min=1)] = 4_000
     kept: Annotated[
         float,
-        Option(
-            "inconsistent: share of the context's words that must be kept, 0 to 1", min=0, max=1
-        ),
+        Option("inconsistent: minimum share of the context's words to keep, 0 to 1.", min=0, max=1),
     ] = 0.6
-    kept_unanswerable: Annotated[float, Option("the same for unanswerable", min=0, max=1)] = 0.4
-    min_words: Annotated[int, Option("counterfactual: the shortest context, in words", min=0)] = 100
+    kept_unanswerable: Annotated[
+        float, Option("unanswerable: minimum share of words to keep, 0 to 1.", min=0, max=1)
+    ] = 0.4
+    min_words: Annotated[int, Option("counterfactual: minimum words per context.", min=0)] = 100
     phrase: Annotated[
         Literal["words", "phrase"],
-        Option(
-            "counterfactual: the option must stand in the context as a phrase, or with all its "
-            "words"
-        ),
+        Option("counterfactual: require the option in the context as a phrase, or all its words."),
     ] = "words"
-    second_sample: Annotated[int, Option("how many items the second judge sees", min=1)] = 100
+    second_sample: Annotated[int, Option("Number of items that the second judge sees.", min=1)] = (
+        100
+    )
     second: Annotated[
         Literal["keep", "drop"],
-        Option("what becomes of items that the second judge finds invalid"),
+        Option("Whether to keep items that the second judge finds invalid."),
     ] = "keep"
     language: Annotated[
         Literal["check", "any"],
-        Option("check: a context in another language falls; any: it may be in any"),
+        Option("check: skip contexts in another language. any: accept any language."),
     ] = "check"
 
 
 BUILDER = Builder(
     name="contexts",
-    doc="Contexts without an answer, with two answers, or against what everybody knows",
+    doc="Unanswerable, inconsistent or counterfactual contexts",
     source="Ming et al. 2024, FaithEval",
     takes="files or folders of records with question, context and answers, or with choices and "
     "answerKey",
     roles=(
-        Role("writer", "who writes the new contexts"),
-        Role("judge", "who judges them: better another model than the writer."),
-        Role("second-judge", "who judges a sample of them again, to compare.", needed=False),
+        Role("writer", "model that writes the new contexts"),
+        Role("judge", "Model that judges the contexts. Use another model than the writer."),
+        Role("second-judge", "Model that judges a sample again, for comparison.", needed=False),
     ),
     options=declared_options(ContextsOptions),
     prompts=(

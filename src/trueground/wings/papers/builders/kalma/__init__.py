@@ -23,57 +23,63 @@ class KalmaBuildOptions:
 
     judge: bool = False
     graph: Annotated[
-        str | None, Option("folder of `graph load`, file, wikidata or sparql:URL; needed")
+        str | None,
+        Option("Folder written by `graph load`, a file, sparql:URL or wikidata. Required."),
     ] = None
     on_bad_row: Annotated[
-        Literal["stop", "skip"], Option("what a wrong row does: end all, or be left out")
+        Literal["stop", "skip"], Option("Whether to stop at an invalid row or skip it.")
     ] = "stop"
-    name_words: Annotated[
-        int, Option("names of fewer words are incomplete; 2 for people", min=1)
-    ] = 1
+    name_words: Annotated[int, Option("Minimum words per name; use 2 for people.", min=1)] = 1
     types: Annotated[
         tuple[str, ...],
         Option(
-            "classes of the entities, as human,Q5", expected="classes with commas between, or any"
+            "Classes of entities, comma-separated, such as human,Q5.",
+            expected="classes with commas between, or any",
         ),
     ] = ("any",)
     relation_map: Annotated[
-        Path | None, Option('JSON: {"relation": ["property of the graph", …], …}')
+        Path | None, Option('JSON file: {"relation": ["property of the graph"]}')
     ] = None
-    all_edges: Annotated[_YesNo, Option("accept any edge between the two")] = "no"
+    all_edges: Annotated[_YesNo, Option("Accept any edge between two entities.")] = "no"
     skip_properties: Annotated[
         str,
-        Option("never cited: properties with commas between, trivial, or none"),
+        Option("Properties that are never cited, comma-separated; or trivial, or none."),
     ] = "trivial"
     alpha: Annotated[
         float,
-        Option("weight of a rare relation against a fluent sentence, 0 to 1", min=0, max=1),
+        Option("Weight of relation rarity versus fluency, 0 to 1.", min=0, max=1),
     ] = 0.5
     coherence: Annotated[
         Literal["softmax", "scaled"],
         Option(
-            "how fluency is weighed: softmax, the paper's, decides near-ties only and rates no "
-            "others; scaled weighs as --alpha says, and rates every candidate"
+            "How fluency is weighted. softmax (as in the paper): only near-ties "
+            "are rated. scaled: weighted by --alpha, all candidates are rated."
         ),
     ] = "softmax"
-    perplexity: Annotated[str | None, Option("who rates sentences; needed unless --alpha is 1")] = (
-        None
-    )
+    perplexity: Annotated[
+        str | None, Option("Model that rates sentences. Required unless --alpha is 1.")
+    ] = None
     candidates: Annotated[
-        int, Option("triples that are rated in a round, rarest relations", min=1)
+        int, Option("Triples rated per round, rarest relations first.", min=1)
     ] = 100
     counts: Annotated[
-        Path | None, Option("counts.json of a build, in place of those of these rows")
+        Path | None,
+        Option("counts.json of another build, to use instead of counts from these rows."),
     ] = None
-    rounds: Annotated[int, Option("the first annotates, each other adds a triple", min=1)] = 5
+    rounds: Annotated[
+        int, Option("Number of rounds; each after the first adds a triple.", min=1)
+    ] = 5
     minimum_rounds: Annotated[
-        int | None, Option("items of fewer rounds fall; default: all rounds", min=1)
+        int | None, Option("Drop items with fewer rounds. Default: all rounds.", min=1)
     ] = None
-    language: Annotated[Literal["check", "any"], Option("check: no other language; any")] = "check"
-    require_authentic: Annotated[_YesNo, Option("leave out what the judge finds wrong")] = "no"
+    language: Annotated[
+        Literal["check", "any"],
+        Option("check: skip texts in another language. any: accept any language."),
+    ] = "check"
+    require_authentic: Annotated[_YesNo, Option("Drop items that the judge finds wrong.")] = "no"
     require_said: Annotated[
         Literal["auto", "yes", "no"],
-        Option("leave out sentences that do not say what they cite; auto: where there is a judge"),
+        Option("Drop sentences that don't state what they cite. auto: if there is a judge."),
     ] = "auto"
 
     def __post_init__(self) -> None:
@@ -114,12 +120,12 @@ class KalmaBuildOptions:
 
 BUILDER = Builder(
     name="kalma",
-    doc="General and specific questions about linked entities, with the triples that they need",
+    doc="Questions about linked entities, with required triples",
     source="Li et al. 2024, KaLMA",
     takes="files or folders of rows with paragraph, head, relation and tail",
     roles=(
-        Role("writer", "who annotates, extends and asks"),
-        Role("judge", "who judges the new sentences and the questions.", needed=False),
+        Role("writer", "model that annotates, extends and asks"),
+        Role("judge", "Model that judges the new sentences and questions.", needed=False),
     ),
     options=declared_options(KalmaBuildOptions),
     prompts=("annotate", "extend", "said", "general", "specific", "judge"),
