@@ -87,7 +87,7 @@ def test_the_command(home: Path) -> None:
         (["--param", "x"], "NAME=JSON"),
         (["--prompt", "little_write"], "NAME=FILE"),
         (["--prompt", "nobody=x.txt"], "has no prompt 'nobody'; it has little_write"),
-        (["--prompt", "little_write=absent.txt"], "cannot be read"),
+        (["--prompt", "little_write=absent.txt"], "can't be read"),
         (["--deadline", "inf"], "finite"),
         (["--second-model", ""], "empty value"),
     ],
