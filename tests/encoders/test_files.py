@@ -127,7 +127,7 @@ def test_other_kinds_are_refused(sound: Path, tmp_path: Path) -> None:
         ({"trust_remote_code": True, "backend": "onnx"}, "brings no code"),
     ],
 )
-def test_options_that_cannot_be_meant(options: dict[str, Any], words: str, sound: Path) -> None:
+def test_encoder_invalid_option_raises(options: dict[str, Any], words: str, sound: Path) -> None:
     with pytest.raises(UsageError) as told:
         BiEncoder(sound, EncoderOptions(**{"cache": False, **options}))
     assert words in str(told.value)
