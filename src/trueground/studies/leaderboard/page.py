@@ -283,7 +283,7 @@ def _outside(outside: Json) -> Part:
         head = [Head("Model"), Head(score, "number"), Head(title, "number")]
         blocks.append(Fold(f"{pair}: numbers", [Table(head, rows, sortable=True)]))
     if not outside["scores"]:
-        blocks.append(Text("No model of the file stands in these runs."))
+        blocks.append(Text("These runs have none of the models in the file."))
     for words, names in (
         ("In the file without a run here", outside["unmatched"]),
         ("Run here without a line in the file", outside["missing"]),
@@ -302,7 +302,7 @@ def _runs(board: Json, hrefs: Mapping[str, str]) -> Part:
     if known and len(board["runs"]) > 1:
         cells: list[Cell] = ["Cost of the runs that know theirs", *[""] * 8, math.fsum(known), ""]
         rows.append(Row(cells, "total"))
-    caption = "Settings, outcomes and cost of each run, as its manifest tells them."
+    caption = "Settings, outcomes and cost of each run, from its manifest."
     table = Table(head, rows, caption, sortable=True)
     return Part("What each run was", [Fold(several(len(board["runs"]), "run"), [table])], id="runs")
 
@@ -314,7 +314,7 @@ def _run_cells(run: Json, href: str | None) -> list[Cell]:
     outcomes = [f"{n:,} {name.replace('_', ' ')}" for name, n in run["outcomes"].items() if n]
     prompts: list[str | Span] = []
     for name, digest in run["prompts"]:
-        prompts += [", "] * bool(prompts) + [name]
+        prompts += [", ", name] if prompts else [name]
         prompts += [" ", Span.code(digest[:12])] if digest else []
     return [
         [Span.link(run["run"], href)],

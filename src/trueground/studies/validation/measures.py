@@ -297,27 +297,27 @@ def _differences(
     best = {name: key for name in Measured.PAIRED if (key := _best_metric(mean, name)) is not None}
     each: dict[int, Differences] = {}
     means: dict[tuple[str, str], OverSets] = {}
-    for one, scores, measured in sets:
+    for set_, scores, measured in sets:
         differences = Measured.differences(
             measured,
             scores,
-            one.labels,
+            set_.labels,
             {name: key for name, key in best.items() if key in scores},
             positive_above=settings.positive_above,
             ordinal=settings.rule.ordinal,
-            clusters=one.grouping,
+            clusters=set_.grouping,
             **settings.draws,
         )
-        each[one.number] = {
+        each[set_.number] = {
             name: {
-                key: {"against": best[name], **apart.estimates[name].raw()}
-                for key, apart in of_measure.items()
+                key: {"against": best[name], **difference.estimates[name].raw()}
+                for key, difference in of_measure.items()
             }
             for name, of_measure in differences.items()
         }
         for name, of_measure in differences.items():
-            for key, apart in of_measure.items():
-                means.setdefault((name, key), OverSets((name,))).add(apart)
+            for key, difference in of_measure.items():
+                means.setdefault((name, key), OverSets((name,))).add(difference)
     over: Differences = {name: {} for name in best}
     for (name, key), of_sets in means.items():
         over[name][key] = {"against": best[name], **of_sets.raw_means(settings.level)[name]}
