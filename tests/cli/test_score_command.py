@@ -245,6 +245,7 @@ BAD_USAGE = {
     "unknown option of a metric": (["--metrics", "f1(abstain=zero)"], "f1 has no option 'abstain'"),
     "bad value of an option": (["--metrics", "k_f1(abstain=no)"], "as_is, exclude, one, zero"),
     "unknown judge": (["--judge", "lexcial"], "Did you mean 'lexical'"),
+    "judge without llm": (["--judge", "gpt-4o"], "write 'llm:gpt-4o'"),
     "unknown decomposer": (["--decomposer", "x"], "unknown decomposer 'x'"),
     "unknown mapping": (["--map", "answer=response"], "'answer'"),
     "broken mapping": (["--map", "question"], "question"),

@@ -187,7 +187,7 @@ def test_a_read_costs_microseconds_and_a_write_hardly_more(tmp_path: Path) -> No
     assert put < 60e-6
 
 
-def test_damage_is_told_and_cleared(tmp_path: Path) -> None:
+def test_damaged_cache_is_reported_and_cleared(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     path.write_bytes(b"this is no database " * 500)
     for use in (ResponseCache, CacheStats.count):
@@ -214,7 +214,7 @@ def test_another_programs_database_stays_untouched(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["c.sqlite"]
 
 
-def test_a_later_version_is_told_and_cleared(tmp_path: Path) -> None:
+def test_cache_of_later_version_is_reported_and_cleared(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     ResponseCache(path).close()
     connection = sqlite3.connect(path)
@@ -226,7 +226,7 @@ def test_a_later_version_is_told_and_cleared(tmp_path: Path) -> None:
     ResponseCache(path).close()
 
 
-def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+def test_unusable_cache_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for path in (tmp_path / "file" / "c.sqlite", tmp_path):
         with pytest.raises(UsageError, match=r"cannot be used.*TRUEGROUND_HOME.*--no-cache"):

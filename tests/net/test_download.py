@@ -77,7 +77,7 @@ def test_offline_nothing_is_asked(hub: LoopbackHub, monkeypatch: pytest.MonkeyPa
     assert hub.seen == []
 
 
-def test_a_reply_of_another_shape_is_told(hub: LoopbackHub) -> None:
+def test_list_files_rejects_unexpected_reply(hub: LoopbackHub) -> None:
     hub.repos["org/set"].sha = None  # type: ignore[assignment]
     with pytest.raises(InputError, match=r"siblings.*HF_ENDPOINT"):
         listing()
@@ -181,7 +181,7 @@ def test_an_empty_file_is_a_file(hub: LoopbackHub, tmp_path: Path) -> None:
     assert (tmp_path / "f").read_bytes() == b""
 
 
-def test_nobody_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_download_without_server_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

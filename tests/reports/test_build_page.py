@@ -80,7 +80,7 @@ def test_the_items_are_there_to_be_read(folder: Path) -> None:
         assert entry["values"] == line["numbers"]
 
 
-def test_what_fell_is_filtered_by_reason_and_stage(folder: Path) -> None:
+def test_rejected_items_are_filtered_by_reason_and_stage(folder: Path) -> None:
     _, fell = blocks((folder / "report.html").read_text(), "entries")
     tags = [tuple(entry["tags"].values()) for entry in fell["entries"]]
     assert len(tags) == 40
@@ -90,7 +90,7 @@ def test_what_fell_is_filtered_by_reason_and_stage(folder: Path) -> None:
     assert notes[0] == f"the changed context is the original one: {HOSTILE}"
 
 
-def test_what_was_made_stands_with_what_fell(
+def test_page_lists_kept_and_rejected_items(
     made: tuple[dict[str, Any], dict[str, Any]],
 ) -> None:
     refused = {"new_context": "a text", "facts": ["one", "two"], "score": 2}
@@ -172,7 +172,7 @@ def test_a_judge_of_what_is_left_is_no_measure_of_the_judge(folder: Path) -> Non
         assert "passed the checks of every stage" in text
 
 
-def test_what_people_said_stands_beside_the_judge(folder: Path) -> None:
+def test_page_shows_human_labels_next_to_judge(folder: Path) -> None:
     for file in ("report.html", "card.md"):
         text = text_of(folder / file)
         assert "People have labeled 20 of 60 tasks" in text
@@ -204,7 +204,7 @@ def test_many_sources_are_counted(made: tuple[dict[str, Any], dict[str, Any]]) -
         assert "25 more stand in" in text
 
 
-def test_what_a_limit_left_out_is_told(made: tuple[dict[str, Any], dict[str, Any]]) -> None:
+def test_page_reports_items_left_out_by_limit(made: tuple[dict[str, Any], dict[str, Any]]) -> None:
     summary, manifest = made
     for render in (page_text, card_text):
         assert "The limit left out" not in render(summary, manifest)
@@ -212,7 +212,7 @@ def test_what_a_limit_left_out_is_told(made: tuple[dict[str, Any], dict[str, Any
         assert "The limit left out 1,234 source items." in text
 
 
-def test_what_models_were_asked_with(made: tuple[dict[str, Any], dict[str, Any]]) -> None:
+def test_page_lists_models_and_prompts(made: tuple[dict[str, Any], dict[str, Any]]) -> None:
     summary, manifest = made
     params = {"temperature": 0.0, "max_tokens": 99, "seed": None, "extra": {}}
     judge = {"name": "llama-3", "params": params}

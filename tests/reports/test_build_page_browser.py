@@ -52,7 +52,7 @@ def test_contrast_is_enough_in_both_themes(opened: Chromium, scheme: str) -> Non
     emulate(opened)
 
 
-def test_what_fell_is_filtered(opened: Chromium) -> None:
+def test_rejected_items_can_be_filtered(opened: Chromium) -> None:
     script = """const [reason] = document.querySelectorAll('#fell select');
         reason.value = arguments[0];
         reason.dispatchEvent(new Event('change', {bubbles: true}));

@@ -89,7 +89,7 @@ def test_files_of_others_beside_the_tasks_are_passed_over(folder: Path, tmp_path
         draw_again(folder)
 
 
-def test_what_cannot_be_drawn_is_said(folder: Path, tmp_path: Path) -> None:
+def test_build_report_reports_missing_charts(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no build"):
         draw_again(tmp_path)
     labels = tmp_path / "labels.jsonl"

@@ -115,7 +115,7 @@ def test_a_folder_may_have_any_name(served: Viewing) -> None:
     assert served.json(at + "list")["total"] == 64
 
 
-def test_a_run_is_told_and_listed(served: Viewing, folder: Path) -> None:
+def test_run_page_and_list_are_served(served: Viewing, folder: Path) -> None:
     run = f"/run/{served.key('one')}/"
     page = served.json(run + "page")
     assert page["about"]["metrics"]
@@ -222,7 +222,7 @@ def test_nothing_else_is_reached(served: Viewing, path: str) -> None:
     assert b"secret" not in body
 
 
-def test_what_is_refused_says_why(served: Viewing) -> None:
+def test_refused_requests_have_reason(served: Viewing) -> None:
     run = f"/run/{served.key('one')}/"
     assert served.get(run + "list?verdict=x")[0] == 400
     assert "no verdict 'x' in this run" in served.json(run + "list?verdict=x")["error"]

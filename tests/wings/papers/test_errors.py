@@ -128,7 +128,7 @@ def test_a_model_that_was_asked_comes_before_recall(tmp_path: Path) -> None:
     assert sort_errors(run)["correct_by"] == {"human.correct": 1, "recall": 1}
 
 
-def test_what_people_corrected_stays(tmp_path: Path) -> None:
+def test_sort_errors_keeps_corrections_of_people(tmp_path: Path) -> None:
     run = score(tmp_path / "run")
     sort_errors(run)
     correct(run / NAME, more="granularity")
@@ -191,7 +191,7 @@ def test_a_note_of_a_person_stays_without_a_category(tmp_path: Path) -> None:
     other = rows()
     other[0]["response"] += " Indeed."
     kept = (run / NAME).read_bytes()
-    with pytest.raises(OutputError, match=r"what people wrote of other answers .*\(1: more\)"):
+    with pytest.raises(OutputError, match=r"edits of people for other answers .*\(1: more\)"):
         sort_errors(score(tmp_path / "second", rows=other), out=run / NAME)
     assert (run / NAME).read_bytes() == kept
 
@@ -215,7 +215,7 @@ def test_corrections_of_other_answers_are_not_taken_over(tmp_path: Path) -> None
     [
         ('{"id": "more"}\n', "line 1: .*missing required field"),
         ("not json\n", "line 1"),
-        ("[1]\n", "line 1: .*expected a line such as"),
+        ("[1]\n", "line 1: .*expected a line as written"),
     ],
 )
 def test_a_file_that_is_something_else_stays(tmp_path: Path, text: str, words: str) -> None:
@@ -237,7 +237,7 @@ def test_a_category_that_does_not_exist(tmp_path: Path) -> None:
         read_errors(run / NAME)
     twice = [*lines(run / NAME)[1:], *lines(run / NAME)[1:]]
     (run / NAME).write_text("".join(json.dumps(row) + "\n" for row in twice))
-    with pytest.raises(InputError, match="'number' comes twice"):
+    with pytest.raises(InputError, match="'number' occurs twice"):
         read_errors(run / NAME)
 
 
@@ -251,7 +251,7 @@ def test_a_run_that_cannot_be_sorted(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="without --no-records"):
         sort_errors(bare)
     two = score(tmp_path / "two", "f1(lang=de),f1(normalizer=unicode-1),recall")
-    with pytest.raises(UsageError, match="2 metrics of the name f1"):
+    with pytest.raises(UsageError, match="2 metrics named f1"):
         sort_errors(two)
     one = score(tmp_path / "one", "f1(normalizer=unicode-1),recall")
     assert sort_errors(one)["n"] == 2

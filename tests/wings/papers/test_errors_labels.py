@@ -93,10 +93,10 @@ def test_another_metric_label_and_threshold(run: Path) -> None:
     assert "1 of 6 items are faithful with k_precision of at most 0.5" in errors_text(found)
 
 
-def test_what_cannot_be_read(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="abstained: lower is better"):
+def test_sort_errors_unsuitable_run_raises_error(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="lower is better for abstained"):
         sort_errors(run, metric="abstained")
-    with pytest.raises(InputError, match=r"no record has human\.nice; choose another --label"):
+    with pytest.raises(InputError, match=r"no record has human\.nice\. Choose another --label"):
         sort_errors(run, label="nice")
     with pytest.raises(UsageError, match="expected a number"):
         sort_errors(run, metric="k_precision", at_most=float("inf"))

@@ -139,7 +139,7 @@ def test_single_document_ambiguous_raises_input_error(tmp_path: Path) -> None:
         ask("inconsistent", path, documents="new")
     one = {**INCONSISTENT[1], "context": "The mill is in Ulm."}
     path = jsonl(tmp_path / "inconsistent.jsonl", [one])
-    with pytest.raises(InputError, match="have no two documents"):
+    with pytest.raises(InputError, match="don't have two documents"):
         ask("inconsistent", path, documents="original")
     assert ask("inconsistent", path)[0].record.contexts == [Passage("The mill is in Ulm.")]
     path = jsonl(tmp_path / "inconsistent.jsonl", [{**INCONSISTENT[1], "answers": ["Ulm"]}])
@@ -147,7 +147,7 @@ def test_single_document_ambiguous_raises_input_error(tmp_path: Path) -> None:
         ask("inconsistent", path, documents="new")
     path = jsonl(tmp_path / "inconsistent.jsonl", [{**INCONSISTENT[1], "answers": ["a", "b"]}])
     mrqa = str(jsonl(tmp_path / "mrqa.jsonl", MRQA))
-    with pytest.raises(InputError, match=r"name no answer of their original: 'i2'"):
+    with pytest.raises(InputError, match=r"don't name an answer of their original: 'i2'"):
         ask("inconsistent", path, documents="new", original=mrqa)
 
 
@@ -364,7 +364,7 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path, arc: str) -> None
     assert '"unknown"' in first.messages[0].content
     assert first.messages[1].content.endswith("tall.\nQ: Who built the lighthouse of Varn?")
     prompt.write_text("Q: {question}\n{options}")
-    with pytest.raises(UsageError, match=r"has no place \{context\}"):
+    with pytest.raises(UsageError, match=r"has no placeholder \{context\}"):
         task("unanswerable", data, prompt)
     made = task("original", data, prompt, of="counterfactual", closed_book=True, original=arc)
     assert text(next(made.questions())).startswith("Q: Which of these is wet?\nA. water\n")
@@ -374,7 +374,7 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path, arc: str) -> None
 def test_a_prompt_that_leaves_out_what_matters(data: Path, tmp_path: Path) -> None:
     prompt = tmp_path / "mine.txt"
     prompt.write_text("Q: {question}\nC: {context}")
-    with pytest.raises(UsageError, match=r"has no place \{options\}"):
+    with pytest.raises(UsageError, match=r"has no placeholder \{options\}"):
         task("counterfactual", data, prompt)
     made = task("unanswerable", data, prompt)
     assert [p.id for p in made.prompts] == ["mine.txt"]  # the instruction is not sent

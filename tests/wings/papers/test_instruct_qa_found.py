@@ -56,8 +56,8 @@ def test_the_prompt_says_that_nothing_was_found(tmp_path: Path) -> None:
     prompt = asked["1"].messages[0].content
     assert prompt.endswith("\n\n(The search found no passage.)\n\nQuestion: Xyzzy?\nAnswer:")
     assert told == [
-        "--setting retrieved, bm25: 1 of 2 questions: the search found no passage; they are asked "
-        "all the same, and the prompt says so"
+        "--setting retrieved, bm25: 1 of 2 questions: the search found no passage. They are asked "
+        "anyway, and the prompt says so"
     ]
 
 
@@ -151,7 +151,7 @@ def test_without_the_cache_no_hits_are_read_or_kept(tmp_path: Path, home: Path) 
     kept = ask(data, told, corpus=str(corpus))
     assert len(kept) == len(QUESTIONS)
     [line] = told
-    assert line.startswith("what retrievers find is not kept for the next time: ")
+    assert line.startswith("search results can't be cached: ")
     assert "searches.sqlite is damaged" in line
     plain: list[str] = []
     made = prepare(data, plain, cache=False, corpus=str(corpus))
@@ -188,7 +188,7 @@ EQUAL: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("options", "expected"), EQUAL)
-def test_options_without_effect_are_told(
+def test_options_without_effect_are_reported(
     tmp_path: Path, options: dict[str, Any], expected: list[str]
 ) -> None:
     data, corpus = world(tmp_path)

@@ -42,7 +42,7 @@ def test_the_middle_of_a_long_history_is_cut(count: int, most: int, kept: list[i
 
 
 @pytest.mark.parametrize("count", range(0, 60, 2))
-def test_what_is_cut_are_whole_exchanges(count: int) -> None:
+def test_cut_turns_removes_whole_exchanges(count: int) -> None:
     """Every question is followed by its own answer, and the last exchange stays."""
     kept = [int(turn.content) for turn in cut_turns([Turn(str(i)) for i in range(count)], 10)]
     assert len(kept) == min(count, 10)

@@ -329,9 +329,9 @@ def test_statistics_of_any_data(tmp_path: Path) -> None:
     bare = jsonl(tmp_path / "bare.jsonl", [{"question": "Why?"}])
     [found] = count_data(str(bare))
     assert found.means == {"question_words": 1.0, "turns": 0.0}
-    with pytest.raises(UsageError, match=r"unknown dataset 'nothing'.*; or name a file of quest"):
+    with pytest.raises(UsageError, match=r"unknown dataset 'nothing'.*Or name a file of quest"):
         count_data("nothing")
-    with pytest.raises(UsageError, match="mrqa is no dataset of questions with references"):
+    with pytest.raises(UsageError, match="mrqa isn't a dataset of questions with references"):
         count_data("mrqa")
     with pytest.raises(InputError, match="nq-open is not fetched yet"):
         count_data("nq-open")

@@ -249,7 +249,7 @@ def test_gold_texts_need_no_corpus(tmp_path: Path) -> None:
     assert [one.title for one in record.contexts or () if one.gold] == [TOWNS[7]]
 
 
-def test_what_is_searched_for_where_there_is_a_history(tmp_path: Path) -> None:
+def test_query_of_question_with_history_uses_turns(tmp_path: Path) -> None:
     """All turns, and never a sign between them that a corpus may have as a word."""
     person = PEOPLE[founder(4)]
     turns = ["Hello.", "Hi.", "Thanks.", "Sure."] * 2
@@ -312,7 +312,7 @@ def test_passages_that_were_retrieved_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"needs passages to search.*file:RESULTS"):
         task(data, retriever=f"file:{trec}")
     torn = [*results, {"question": "Why?", "ctxs": [{**passages[TOWNS[0]], "text": "Another."}]}]
-    with pytest.raises(InputError, match="another text than before with the id"):
+    with pytest.raises(InputError, match="a second text for the id"):
         task(data, retriever=f"file:{whole(tmp_path / 'torn.json', torn)}")
 
 
@@ -336,7 +336,7 @@ def test_questions_without_gold(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"1 questions \(bare\) have no gold.*--without-gold skip"):
         ask(data, setting="gold", corpus=str(corpus))
     assert list(ask(data, setting="gold", corpus=str(corpus), without_gold="skip")) == ["s1"]
-    with pytest.raises(InputError, match=r"1 questions \(s1\) have gold .* names only; add --corp"):
+    with pytest.raises(InputError, match=r"1 questions \(s1\) have gold .* names only. Add --corp"):
         ask(data, setting="gold")
     record = ask(data, corpus=str(corpus))["bare"].record
     assert (record.meta or {})["gold_retrieved"] is None
@@ -350,7 +350,7 @@ def test_questions_without_gold(tmp_path: Path) -> None:
         ask(typo, corpus=str(corpus))
 
 
-def test_what_a_user_says_of_answerability_stays(tmp_path: Path) -> None:
+def test_questions_keep_declared_answerability(tmp_path: Path) -> None:
     rows = [{"question": f"Who founded {TOWNS[1]}?", "answerable": False}]
     _, corpus = world(tmp_path)
     data = jsonl(tmp_path / "mine.jsonl", rows)
@@ -358,7 +358,7 @@ def test_what_a_user_says_of_answerability_stays(tmp_path: Path) -> None:
     assert ask(data, setting="closed-book")["0"].record.answerable is False
 
 
-def test_what_cannot_be_answered_stays_so_with_its_gold_passage(tmp_path: Path) -> None:
+def test_unanswerable_question_stays_unanswerable_with_gold(tmp_path: Path) -> None:
     _, corpus = world(tmp_path)
     data = jsonl(tmp_path / "mine.jsonl", [{**single(1), "answerable": False}])
     for setting in ("gold", "retrieved"):
@@ -375,7 +375,7 @@ def test_what_cannot_be_answered_stays_so_with_its_gold_passage(tmp_path: Path) 
         assert said == [False, False, known]
 
 
-def test_what_a_user_notes_of_a_question_stays(tmp_path: Path) -> None:
+def test_questions_keep_meta_of_user(tmp_path: Path) -> None:
     """`meta` is the user's; a name under which the run tells what it found cannot be shared."""
     meta = {"dataset": "staff", "setting": "morning", "note": [1]}
     data = jsonl(tmp_path / "mine.jsonl", [{**single(1), "meta": meta}])
@@ -410,11 +410,11 @@ def test_own_prompts(tmp_path: Path) -> None:
     assert text(asked["t4"]).startswith(f"User: Who founded the town of {TOWNS[4]}?\nAgent: ")
     prompt.write_text("{passages} {question}", encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"line 6: the question has a history.*no place \{history\}"
+        UsageError, match=r"line 6: the question has a history.*no placeholder \{history\}"
     ):
         list(task(data, prompt=prompt, corpus=str(corpus)).questions())
     topics = whole(tmp_path / "topiocqa_dev.json", topiocqa(True))
-    with pytest.raises(UsageError, match=r"no place \{history\}"):
+    with pytest.raises(UsageError, match=r"no place(holder)? \{history\}"):
         task(topics, "topiocqa", prompt=prompt, setting="gold")
 
 
@@ -565,7 +565,7 @@ def test_broken_rows_are_named(tmp_path: Path, name: str, row: Any, message: str
         ask(data, name, setting="closed-book")
 
 
-def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
+def test_make_task_invalid_files_raise_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--data FILE .* and --corpus PATH .*instruct-qa/nq"):
         task(None)
     with pytest.raises(InputError, match="of nq-open is not fetched yet"):
@@ -590,7 +590,7 @@ def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
 
 
 REFUSED: list[tuple[str, dict[str, str], str]] = [
-    ("questions", {}, r"--setting retrieved needs passages to search: add --corpus"),
+    ("questions", {}, r"--setting retrieved needs passages to search. Add --corpus"),
     ("questions", {"setting": "irrelevant"}, r"--setting irrelevant needs passages"),
     ("questions", {"gold": "x.json"}, r"--gold is for the task nq, not for questions"),
     ("nq", {"variant": "fullwiki"}, r"--variant is for the task hotpotqa, not for nq"),
@@ -604,7 +604,7 @@ REFUSED: list[tuple[str, dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("name", "options", "message"), REFUSED)
-def test_options_that_cannot_be_meant(
+def test_make_task_invalid_options_raise_error(
     tmp_path: Path, name: str, options: dict[str, str], message: str
 ) -> None:
     data, corpus = world(tmp_path)

@@ -106,7 +106,7 @@ def test_a_budget_cuts_the_publishers_file(data: Path, tmp_path: Path) -> None:
     ("change", "message"),
     [
         (lambda d: d.pop("Q3"), "qId 'Q3': found no such entry; expected an object"),
-        (lambda d: d["Q2"].pop("2k_distractor"), r"no such set; there are: 4k_distractor"),
+        (lambda d: d["Q2"].pop("2k_distractor"), r"no such set; available sets: 4k_distractor"),
         (lambda d: d["Q2"].update({"2k_distractor": [5]}), r"2k_distractor\[0\]': found int 5"),
         (lambda d: d["Q2"].update({"2k_distractor": [""]}), "found a context without text"),
     ],

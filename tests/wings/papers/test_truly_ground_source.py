@@ -102,7 +102,7 @@ def test_answers(answer: str, expected: list[str]) -> None:
 
 
 def test_answers_that_cannot_be_read() -> None:
-    with pytest.raises(ValueError, match=r"'five \| 5', which is no part of 'four & Oster'"):
+    with pytest.raises(ValueError, match=r"'five \| 5', which isn't a part of 'four & Oster'"):
         parse_references("four & Oster \n five | 5")
     many = " & ".join(f"a{i} | b{i}" for i in range(11))
     with pytest.raises(ValueError, match="more than 1,000"):
@@ -146,8 +146,8 @@ def change(path: Path, key: str, **fields: Any) -> None:
         ({"answer": "a & b \n c | d"}, "field 'answer': found alternatives of"),
         ({"atomic_texts": "x"}, "field 'atomic_texts': found str"),
         ({"atomic_texts": ["a", 1]}, r"field 'atomic_texts\[1\]': found int 1"),
-        ({"atomic_texts": ["", " "]}, "field 'atomic_texts': found nothing but blanks"),
-        ({"context_list": []}, "field 'context_list': found nothing"),
+        ({"atomic_texts": ["", " "]}, "field 'atomic_texts': found only blanks"),
+        ({"context_list": []}, "field 'context_list': found only"),
         ({"context_list": ["Title: A [u]\n"]}, r"'context_list\[0\]': found a context without"),
     ],
 )  # fmt: skip

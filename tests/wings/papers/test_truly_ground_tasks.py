@@ -176,7 +176,7 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path) -> None:
         ("original-dist", {"input-cap": "0"}, "--input-cap 0"),
         ("original-dist", {"gold-position": "start"}, "one of random, beginning, middle, end"),
         ("original-dist", {"preset": "gpt"}, "--preset gpt: expected one of greedy"),
-        ("original-dist", {"distractors": "f.json", "retriever": "bm25"}, "give one of the two"),
+        ("original-dist", {"distractors": "f.json", "retriever": "bm25"}, "only one of the two"),
         ("original-dist", {"distractors": "f.json", "corpus": "c"}, "--corpus is for mining"),
         ("original-dist", {"retriever": " "}, "--retriever is empty"),
         ("original-dist", {"retriever": "bm26"}, "unknown retriever 'bm26'.*'bm25'"),
@@ -187,7 +187,7 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path) -> None:
         ("no-context", {"retriever": "bm25"}, "--retriever is for"),
     ],
 )
-def test_options_that_cannot_be_meant(
+def test_make_task_invalid_options_raise_usage_error(
     data: Path, name: str, options: dict[str, str], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -201,7 +201,7 @@ def test_options_of_distractors_leave_the_gold_tasks_as_they_are(data: Path) -> 
     assert list(made.questions()) == ask("original-gold", data)
 
 
-def test_a_prompt_beyond_the_cap_is_told_before_anything_is_asked(data: Path) -> None:
+def test_prompt_beyond_input_cap_raises_before_requests(data: Path) -> None:
     longest = max(len(text(q)) for q in ask("original-gold", data))
     made = task("original-gold", data, input_cap=str(-(-longest // 4)))
     assert [q.record.id for q in made.questions()] == ["Q2", "Q3", "Q10"]

@@ -1,1 +1,1 @@
-"""Kinds of errors: answers that people call correct and a metric does not, by why."""
+"""Error analysis: correct answers with a low score, sorted into categories."""

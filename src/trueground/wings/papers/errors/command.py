@@ -1,4 +1,4 @@
-"""`trueground errors`: answers that people call correct and a metric does not, by why."""
+"""Command `trueground errors`: sort correct answers with a low score into categories."""
 
 from __future__ import annotations
 
@@ -55,10 +55,15 @@ def errors(
 
 
 def _check_of_file(source: Path, options: Mapping[str, Any]) -> None:
-    """UsageError for an option that means nothing where the items are read from a file."""
+    """Raise UsageError for options that have no effect if the items come from a file."""
     declared = inspect.signature(sort_errors).parameters
     for name in ("proposer", "out", "metric", "at_most", "label", "seed", "resamples", "level"):
-        always = name in ("seed", "resamples", "level")  # then it has its default here
-        if name in options and not (always and options[name] == declared[name].default):
+        # The command line always passes these three, with their defaults.
+        is_default = name in ("seed", "resamples", "level") and (
+            options.get(name) == declared[name].default
+        )
+        if name in options and not is_default:
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} is for a run; {source} is a file. Leave it out.")
+            raise UsageError(
+                f"{option} is only for a run, but {source} is a file. Leave the option out"
+            )

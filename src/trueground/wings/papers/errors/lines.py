@@ -1,7 +1,7 @@
-"""The lines of errors.jsonl: which items they are of, who proposes, what people make of them.
+"""Read and write errors.jsonl: select items, propose categories, keep people's corrections.
 
-Source of the categories: Adlakha et al. 2023, section 4.2 (an F1 of at most 0.3, correct by
-people's labels); any other metric, threshold and label is taken in the same way. A person fills in
+The categories are from Adlakha et al. 2023, section 4.2, for answers with an F1 of at most 0.3 that
+people label as correct. Other metrics, thresholds and labels work the same way. A person fills in
 the category of each line, or a language model proposes one.
 """
 
@@ -33,26 +33,31 @@ from trueground.types import ComparisonRequest, Record, Status, Turn
 NAME = "errors.jsonl"
 SOURCE = "Adlakha et al. 2023, Figure 3"
 _BENCHMARK, _FIGURE, _PREFIX = "instruct-qa", "fig3", "error_category."
-# The runs whose questions are the paper's.
+# Tasks with the questions of the paper.
 _TASKS = tuple(f"{_BENCHMARK}/{name}" for name in ("nq", "hotpotqa", "topiocqa"))
 METRIC, LABEL, MODEL, OVERLAP = "f1", "correct", "llm_correctness", "recall"
-# A person may leave the kind open.
+# A person may also choose a group without a category.
 GROUPS = tuple(dict.fromkeys(c.partition("/")[0] for c in ErrorCategory.NAMES if "/" in c))
 ALLOWED = (*ErrorCategory.NAMES, *GROUPS)
-_AT_ONCE = 256  # items per round of calls, after which progress is shown
-_NO_GROUP = 0  # in place of the hash of a group
-_SHOWN = 3  # ids that an error names
-_ANSWER = ("question", "references", "response")  # fields that say which answer a line is about
-_PROPOSAL = ("proposed", "by", "reason", "evidence", "status", "reply")
+BATCH_SIZE = 256  # Progress is reported after each batch.
+MAX_LISTED_IDS = 3
+_NO_GROUP = 0  # Hash of items without a group.
+# Fields that identify the answer of a line.
+_ANSWER_FIELDS = ("question", "references", "response")
+_PROPOSAL_FIELDS = ("proposed", "by", "reason", "evidence", "status", "reply")
 
 
 class Line(msgspec.Struct, kw_only=True):
-    """One item. `category` is a person's; while it is null, what was `proposed` counts.
+    """One item of the file.
 
-    `by` is who proposed, null where nobody did (`status` is then `not_applicable`); `reply` the
-    model's raw reply where `status` is not `scored`. `correct_by` is who found the response
-    correct. `selected` is False for an item that a person wrote into, and that is no longer a
-    correct one with a low score.
+    Attributes:
+        correct_by: The source that labels the response as correct.
+        proposed: The category that a model proposed.
+        by: The model that proposed it. None without a proposal; `status` is `not_applicable` then.
+        category: The category that a person gave. It overrides `proposed`.
+        reply: The model's raw reply, if `status` isn't `scored`.
+        selected: False for an item with a person's category or fields that is no longer a correct
+            item with a low score.
     """
 
     id: str
@@ -77,11 +82,12 @@ class Line(msgspec.Struct, kw_only=True):
 
     @property
     def counts(self) -> str | None:
-        """The category that counts: a person's, else the proposed one."""
+        """The effective category: a person's, or else the proposed one."""
         return self.category or self.proposed
 
 
-Lines = list[tuple[Line, dict[str, Any]]]  # with all fields of the line, people's own too
+# Each line with all its fields, including those that people added.
+Lines = list[tuple[Line, dict[str, Any]]]
 
 
 class _LabeledRecord(msgspec.Struct):
@@ -96,9 +102,14 @@ class _LabeledRecord(msgspec.Struct):
 
 @dataclass
 class ErrorSelection:
-    """The items of a run that are to be sorted, out of `n`, as lines without a proposal.
+    """The items of a run to sort into categories.
 
-    `labeled` has (score, whether the label is positive, hash of the group) of each item with both.
+    Attributes:
+        n: The number of items of the run.
+        metric: The metric.
+        lines: The selected items, without proposals.
+        labeled: Score, whether the label is positive, and the hash of the group, for each item
+            with a score and a label.
     """
 
     n: int
@@ -108,56 +119,66 @@ class ErrorSelection:
 
 
 def read_errors(path: Path) -> dict[str, Any]:
-    """The counts of a file that people may have corrected. Raises InputError."""
+    """Return the counts of a file, which people may have corrected.
+
+    Raises:
+        InputError: The file can't be read.
+    """
     return {"file": str(path), **count_categories([line for line, _ in _read_lines(path)])}
 
 
 def read_selected(path: Path) -> list[dict[str, Any]]:
-    """The selected lines of a file, each with `counts`, the category that counts."""
-    return [
-        msgspec.to_builtins(line) | {"counts": line.counts}
-        for line, _ in _read_lines(path)
-        if line.selected
-    ]
-
-
-# Which items
+    """Return the selected lines of a file, each with its effective category as `counts`."""
+    lines = [line for line, _ in _read_lines(path) if line.selected]
+    return [msgspec.to_builtins(line) | {"counts": line.counts} for line in lines]
 
 
 def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> ErrorSelection:
-    """Read a run: items whose `metric` is at most so much, that people call `label`.
+    """Select the items of a run that have a low score although their label is positive.
 
-    For the label `correct` a language model's score, else a recall of 1, may say so where people do
-    not. Raises InputError: no finished run, no records, not that metric, nothing that tells which
-    items are correct. UsageError: a metric of which less is better, or several of that name.
+    For the label `correct`, items without a human label use the score of a language model, or else
+    a recall of 1.
+
+    Args:
+        path: The finished run.
+        metric: The metric.
+        at_most: The highest score to select.
+        label: The human label.
+
+    Raises:
+        InputError: The run isn't finished, or lacks records, the metric, or labels.
+        UsageError: Lower is better for the metric, or its name is ambiguous.
     """
     run = FinishedRun.open(path)
     key = _find_metric(run, metric)
     if METRICS.higher_is_better(key) is False:
-        raise UsageError(f"{key}: lower is better there; choose a metric of which more is better")
+        raise UsageError(f"lower is better for {key}. Choose a metric for which higher is better")
     run.files.check_records()
-    near = {name: run.metrics_named(name) for name in (METRIC, OVERLAP, MODEL)}
-    keys = {name: of[0] if len(of) == 1 else None for name, of in near.items()}
+    keys: dict[str, str | None] = {}
+    for name in (METRIC, OVERLAP, MODEL):
+        variants = run.metrics_named(name)
+        keys[name] = variants[0] if len(variants) == 1 else None
     columns = list(dict.fromkeys([key, *filter(None, keys.values())]))
     selection = ErrorSelection(0, key)
     rule, decided = LabelRule(label), False
     for record, numbers in run.iter_scored(_LabeledRecord, columns):
         selection.n += 1
         values = {k: None if np.isnan(v) else v for k, v in zip(columns, numbers, strict=True)}
-        score, f1, recall, judged = (
-            values[k] if k else None for k in (key, keys[METRIC], keys[OVERLAP], keys[MODEL])
-        )
-        own_label = rule.read(Record(id=record.id, response="", human=record.human))
+        score = values[key]
+        f1 = _value_of(values, keys[METRIC])
+        recall = _value_of(values, keys[OVERLAP])
+        judged = _value_of(values, keys[MODEL])
+        human_label = rule.read(Record(id=record.id, response="", human=record.human))
         by = None
-        if isinstance(own_label, RecordLabel):
+        if isinstance(human_label, RecordLabel):
             decided = True
-            positive = rule.is_positive(own_label.value)
+            positive = rule.is_positive(human_label.value)
             by = f"human.{label}" if positive else None
             if score is not None:
                 group = _NO_GROUP if record.group is None else hash_text(record.group)
                 selection.labeled.append((score, positive, group))
-        elif own_label != LabelRule.TIED and label == LABEL:
-            # The first that can say decides; a run with recall has somebody who can.
+        elif human_label != LabelRule.TIED and label == LABEL:
+            # The model's score has priority over recall.
             decided |= judged is not None or bool(keys[OVERLAP])
             if judged is not None:
                 by = MODEL if judged == 1 else None
@@ -182,22 +203,27 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
             )
             selection.lines.append(line)
     if not decided and selection.n:
-        raise InputError(
-            f"{path}: nothing tells which items are {label}: no record has human.{label}"
-            + (", and the run has no recall. Score with --metrics f1,recall" if label == LABEL
-               else "; choose another --label")
-        )  # fmt: skip
+        message = f"{path}: cannot find out which items are {label}: no record has human.{label}"
+        if label == LABEL:
+            message += ", and the run has no recall. Score with --metrics f1,recall"
+        else:
+            message += ". Choose another --label"
+        raise InputError(message)
     return selection
 
 
+def _value_of(values: Mapping[str, float | None], key: str | None) -> float | None:
+    return None if key is None else values[key]
+
+
 def _find_metric(run: FinishedRun, name: str) -> str:
-    near = run.metrics_named(name)
-    if len(near) == 1:
-        return near[0]
-    if near:
+    variants = run.metrics_named(name)
+    if len(variants) == 1:
+        return variants[0]
+    if variants:
         raise UsageError(
-            f"{run.path} has {len(near)} metrics of the name {name}: {', '.join(near)}; name one "
-            "of them with --metric"
+            f"{run.path} has {len(variants)} metrics named {name}: {', '.join(variants)}. Choose "
+            "one with --metric"
         )
     raise InputError(
         f"{run.path} has no {name}; it has {', '.join(run.signatures) or 'no metrics'}. Score with "
@@ -205,44 +231,36 @@ def _find_metric(run: FinishedRun, name: str) -> str:
     )
 
 
-# Who proposes
-
-
 def parse_proposer(text: str, cache: bool) -> ComponentSpec:
-    part = ComponentSpec.parse("proposer", text, cache=cache)
-    if part.name != "llm":
+    """Parse a proposer, such as `llm:MODEL`. Raise UsageError for anything else."""
+    spec = ComponentSpec.parse("proposer", text, cache=cache)
+    if spec.name != "llm":
         raise UsageError(
-            f"unknown proposer {part.name!r}; it is a language model as "
-            '"llm:MODEL(base_url=URL)"; without --proposer people fill in the categories'
+            f'unknown proposer {spec.name!r}; expected "llm:MODEL(base_url=URL)". Leave '
+            "--proposer out to fill in the categories by hand"
         )
-    if part.model is None:
-        raise UsageError('the proposer llm needs a model; write "llm:MODEL(base_url=URL)"')
-    return part
+    if spec.model is None:
+        raise UsageError('the proposer llm needs a model. Write "llm:MODEL(base_url=URL)"')
+    return spec
 
 
-def propose_categories(lines: Sequence[Line], part: ComponentSpec, progress: Progress) -> None:
+def propose_categories(lines: Sequence[Line], spec: ComponentSpec, progress: Progress) -> None:
     """Let a language model propose a category for each line."""
-    comparer = Comparer.make("error-category", part, cache=part.cache)
+    comparer = Comparer.make("error-category", spec, cache=spec.cache)
     with closing(comparer):
-        for at in range(0, len(lines), _AT_ONCE):
-            some = lines[at : at + _AT_ONCE]
-            requests = [
-                ComparisonRequest(
-                    line.response,
-                    tuple(line.references),
-                    line.question or "",
-                    "\n".join(line.history),
-                )
-                for line in some
-            ]
-            for line, result in zip(some, comparer.answer_once(requests), strict=True):
+        for start in range(0, len(lines), BATCH_SIZE):
+            batch = lines[start : start + BATCH_SIZE]
+            requests = [_comparison_request(line) for line in batch]
+            for line, result in zip(batch, comparer.answer_once(requests), strict=True):
                 line.proposed = (result.detail or {}).get(ErrorCategory.DETAIL)
                 line.by = f"llm:{comparer.signature}"
                 line.status, line.reply, line.reason = result.status, result.reply, result.reason
-            progress("ask", min(at + _AT_ONCE, len(lines)), len(lines))
+            progress("ask", min(start + BATCH_SIZE, len(lines)), len(lines))
 
 
-# The file
+def _comparison_request(line: Line) -> ComparisonRequest:
+    history = "\n".join(line.history)
+    return ComparisonRequest(line.response, tuple(line.references), line.question or "", history)
 
 
 def _read_lines(path: Path) -> Lines:
@@ -260,65 +278,69 @@ def _read_lines(path: Path) -> Lines:
             line = msgspec.convert(fields, Line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InputError(
-                f"{path}, line {number}: {error}; expected a line such as `trueground errors RUN` "
-                "writes, with nothing changed but `category`"
+                f"{path}, line {number}: {error}; expected a line as written by "
+                "`trueground errors RUN`. Change only `category`"
             ) from None
         if line.category is not None and line.category not in ALLOWED:
             message = UsageError.unknown_name("category", line.category, ALLOWED)
             raise InputError(f"{path}, line {number} (id {line.id!r}): {message}")
         if line.id in ids:
-            raise InputError(f"{path}: the id {line.id!r} comes twice; leave one line of each")
+            raise InputError(f"{path}: the id {line.id!r} occurs twice. Keep one line per id")
         ids.add(line.id)
         lines.append((line, fields))
     return lines
 
 
 def read_old_lines(path: Path) -> Lines:
-    """The file as it was before. OutputError where it is something else."""
+    """Return the lines of an earlier file. Raise OutputError if it has other content."""
     if not path.exists():
         return []
     try:
         return _read_lines(path)
     except InputError as error:
-        raise OutputError(f"{error}. The file stays; fix it, or choose another --out") from error
+        raise OutputError(
+            f"{error}. The file was not changed. Fix it, or choose another --out"
+        ) from error
 
 
 def merge_lines(path: Path, lines: Iterable[Line], old: Lines) -> list[dict[str, Any]]:
-    """The new lines with people's categories and own fields, and with earlier proposals.
+    """Merge new lines with people's categories and fields, and with earlier proposals.
 
-    Lines that are not among the new ones come last, where people wrote something into them.
-    OutputError where they wrote of another answer than the one that stands there now.
+    Old lines that are not among the new ones are appended if people have edited them.
+
+    Raises:
+        OutputError: People have edited the line of an answer that is different in this run.
     """
     before = {line.id: (line, fields) for line, fields in old}
     merged, changed = [], []
     for line in lines:
         fields = msgspec.to_builtins(line)
         if line.id in before:
-            previous, own = before.pop(line.id)
-            same = all(getattr(line, name) == getattr(previous, name) for name in _ANSWER)
-            if not same and _is_touched(previous, own):
+            previous, old_fields = before.pop(line.id)
+            same = all(getattr(line, name) == getattr(previous, name) for name in _ANSWER_FIELDS)
+            if not same and _is_edited(previous, old_fields):
                 changed.append(line.id)
             if same and line.by is None and previous.by is not None:
-                fields |= {name: value for name, value in own.items() if name in _PROPOSAL}
-            fields |= {name: value for name, value in own.items() if name not in fields}
+                fields |= {
+                    name: value for name, value in old_fields.items() if name in _PROPOSAL_FIELDS
+                }
+            fields |= {name: value for name, value in old_fields.items() if name not in fields}
             fields["category"] = previous.category
         merged.append(fields)
     if changed:
-        shown = ", ".join(changed[:_SHOWN]) + (" …" if len(changed) > _SHOWN else "")
+        more = " …" if len(changed) > MAX_LISTED_IDS else ""
+        listed = ", ".join(changed[:MAX_LISTED_IDS]) + more
         raise OutputError(
-            f"{path} holds what people wrote of other answers than this run's "
-            f"({len(changed):,}: {shown}), so it stays as it is; choose another --out"
+            f"{path} has edits of people for other answers than this run's "
+            f"({len(changed):,}: {listed}), so it was not changed. Choose another --out"
         )
-    left = [own for line, own in before.values() if _is_touched(line, own)]
-    return merged + [own | {"selected": False} for own in left]
+    remaining = [fields for line, fields in before.values() if _is_edited(line, fields)]
+    return merged + [fields | {"selected": False} for fields in remaining]
 
 
-def _is_touched(line: Line, fields: Mapping[str, Any]) -> bool:
-    """Whether a person gave a category, or a field that is not ours."""
+def _is_edited(line: Line, fields: Mapping[str, Any]) -> bool:
+    """Return whether a person has added a category or fields to a line."""
     return bool(line.category) or not fields.keys() <= set(Line.__struct_fields__)
-
-
-# What they come to
 
 
 def compute_by_label(
@@ -329,16 +351,17 @@ def compute_by_label(
     seed: int,
     level: float,
 ) -> dict[str, Any] | None:
-    """Mean with its interval, median and deviation of the metric by label; None without labels.
+    """Return mean with confidence interval, median and deviation of the metric by label.
 
-    Where items name groups, whole groups are resampled. `median` and `sd` are plain: `trueground
-    validate` gives them intervals. `table` counts the items by label and by whether they are low.
+    If items name groups, whole groups are resampled. `median` and `sd` have no intervals here; use
+    `trueground validate` for these. `table` counts the items by label and by low or high score. The
+    result is None without labels.
     """
     if not labeled:
         return None
     scores, positive, groups = map(np.array, zip(*labeled, strict=True))
     lone = groups == _NO_GROUP
-    # An item without a group is one of its own: it gets a number that no other has.
+    # Each item without a group is a cluster by itself, so it gets a unique number.
     _, codes = np.unique(groups, return_inverse=True)
     clusters = None if lone.all() else np.where(lone, len(groups) + np.arange(len(groups)), codes)
     bootstrap = Bootstrap(resamples, seed, level)
@@ -350,26 +373,26 @@ def compute_by_label(
         counts |= {f"{name}_low": low, f"{name}_high": len(values) - low}
         if not len(values):
             continue
-        mine = None if clusters is None else clusters[chosen]
+        label_clusters = None if clusters is None else clusters[chosen]
         rows.append(
             {
                 "label": label,
                 "n": len(values),
                 "mean": mean(values),
-                "ci": bootstrap.intervals(values[:, None], mine)[0],
+                "ci": bootstrap.intervals(values[:, None], label_clusters)[0],
                 "median": float(np.median(values)),
                 "sd": math.sqrt(variance(values, ddof=1)) if len(values) > 1 else None,
             }
         )
-    drawn = {"ci_level": level, "resamples": resamples, "seed": seed}
-    return {"rows": rows, "table": counts, **drawn}
+    settings = {"ci_level": level, "resamples": resamples, "seed": seed}
+    return {"rows": rows, "table": counts, **settings}
 
 
 def count_categories(lines: Sequence[Line]) -> dict[str, Any]:
-    """Counts and shares by category and by group, over the items that are selected.
+    """Return counts and shares of the selected items by category and by group.
 
-    `published`, a share too, stands beside them where all items are of the paper's datasets.
-    `without` counts the items without a category, by status.
+    If all items are from the paper's datasets, each category also has the paper's share as
+    `published`. `without` counts the items without a category, by status.
     """
     chosen = [line for line in lines if line.selected]
     n = len(chosen)
@@ -378,8 +401,7 @@ def count_categories(lines: Sequence[Line]) -> dict[str, Any]:
     paper = bool(chosen) and all((line.task or "").replace("_", "-") in _TASKS for line in chosen)
     shares = figure_3() if paper else {}
     categories: dict[str, dict[str, float | None]] = {}
-    # Every category stands after its group.
-    for name in dict.fromkeys(x for c in ErrorCategory.NAMES for x in (c.partition("/")[0], c)):
+    for name in _groups_and_categories():
         k = sum(k for c, k in counts.items() if c and (c == name or c.startswith(f"{name}/")))
         categories[name] = {"n": k, "share": k / n if n else None}
         if paper:
@@ -398,8 +420,17 @@ def count_categories(lines: Sequence[Line]) -> dict[str, Any]:
     }
 
 
+def _groups_and_categories() -> list[str]:
+    """Return all categories, each after its group."""
+    names: dict[str, None] = {}
+    for category in ErrorCategory.NAMES:
+        names[category.partition("/")[0]] = None
+        names[category] = None
+    return list(names)
+
+
 def figure_3() -> dict[str, float]:
-    """The paper's shares by category and group; it prints none for the others."""
+    """Return the paper's shares by category and group, as far as it prints them."""
     tables = get_benchmark(_BENCHMARK).published
     [figure] = [table for table in tables if table.id == _FIGURE]
-    return {one.name.removeprefix(_PREFIX): one.value for one in figure.numbers}
+    return {number.name.removeprefix(_PREFIX): number.value for number in figure.numbers}

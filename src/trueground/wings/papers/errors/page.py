@@ -1,4 +1,4 @@
-"""Items that people call correct and a metric does not, as blocks."""
+"""Build the page of correct answers with a low score."""
 
 from __future__ import annotations
 
@@ -27,59 +27,68 @@ from trueground.runs import RunFiles
 from trueground.text import several
 from trueground.types import Status
 
-MARK = "trueground-errors-1"  # what tells our pages from other people's files
+MARK = "trueground-errors-1"  # Identifies pages that may be overwritten.
 _NOT_SORTED = "not sorted"
-_UNSORTED = Status.NOT_APPLICABLE.value  # nobody has given or proposed a category
+_UNSORTED = Status.NOT_APPLICABLE.value  # The item has no category and no proposal.
 
 
 def check_page(path: Path) -> None:
-    """See that the page may be written there, before any work is done.
+    """Check that the page can be written. An earlier page of errors may be replaced.
 
-    An earlier page of errors is replaced, nothing else is. UsageError: the name does not end in
-    .html. OutputError: the folder is missing, or closed; another's file.
+    Raises:
+        OutputError: The folder is missing or not writable, or the file has other content.
+        UsageError: The name doesn't end in .html.
     """
     OutputPath(path, "--page").check_page(MARK, overwrite=True)
 
 
-def write_errors(path: Path, found: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> None:
-    """Write the page of what `sort_errors` or `read_errors` gives, and the lines of its file.
+def write_errors(path: Path, result: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> None:
+    """Write the page for the result of `sort_errors` or `read_errors`.
 
-    Raises WriteError.
+    Raises:
+        WriteError: The page can't be written.
     """
-    errors_page(found, items, path.parent).write(path)
+    errors_page(result, items, path.parent).write(path)
 
 
 def errors_page(
-    found: Mapping[str, Any],
+    result: Mapping[str, Any],
     items: Sequence[Mapping[str, Any]] | None = None,
     folder: Path | None = None,
 ) -> Page:
-    """Return what `sort_errors` or `read_errors` gives.
+    """Return the page for the result of `sort_errors` or `read_errors`.
 
     Args:
-        found: The counts.
-        items: The items, with `counts`, the category that counts. None: Only the counts are shown.
+        result: The counts.
+        items: The items, with their effective category as `counts`. None: show only the counts.
         folder: Where the page is. Items link to the page of their run, if it has them.
     """
     items = () if items is None else items
     links: dict[str, str] = {}
-    if folder is not None and "run" in found:
-        run = Path(found["run"])
+    if folder is not None and "run" in result:
+        run = Path(result["run"])
         start = RunFiles(run).link_from(folder)
         on_page = RunFiles(run).item_links([item["id"] for item in items])
         links = {id_: start + to for id_, to in on_page.items()}
-    label = found.get("label", "correct")
-    metric = found.get("metric") or (items[0]["metric"] if items else "f1")
+    label = result.get("label", "correct")
+    metric = result.get("metric") or (items[0]["metric"] if items else "f1")
     blocks: list[Block] = []
-    if found.get("by_label"):
-        said: Rich = [Span.code(metric), " by what people said (", Span.code(f"human.{label}"), ")"]
-        blocks.append(Part(said, [_by_label(found, label), _count_low(found, label)], "labels"))
-    order = {name: k for k, name in enumerate(found["categories"])}
+    if result.get("by_label"):
+        heading: Rich = [
+            Span.code(metric),
+            " by what people said (",
+            Span.code(f"human.{label}"),
+            ")",
+        ]
+        blocks.append(
+            Part(heading, [_by_label(result, label), _count_low(result, label)], "labels")
+        )
+    order = {name: k for k, name in enumerate(result["categories"])}
     ranked = sorted(items, key=lambda item: order.get(item["counts"], len(order)))
     entries: Block = Entries([_entry(item, metric, links) for item in ranked])
-    lead = _lead(found, label, metric)
-    categories = Part("By category", _categories(found), "categories")
-    is_sorted = found["n"] > found["without"].get(_UNSORTED, 0)
+    lead = _lead(result, label, metric)
+    categories = Part("By category", _categories(result), "categories")
+    is_sorted = result["n"] > result["without"].get(_UNSORTED, 0)
     blocks = [
         Only("text", [Text(lead)]),
         *blocks,
@@ -90,36 +99,41 @@ def errors_page(
     return Page("errors", MARK, title, blocks, lead=lead)
 
 
-def _lead(found: Mapping[str, Any], label: str, metric: str) -> str:
-    """How many items there are, who calls them correct, and who has sorted them."""
-    n, of = found["n"], found.get("of")
-    said = [several(n, "item") if of is None else f"{n:,} of {several(of, 'item')}"]
-    said[0] += f" {'is' if (n if of is None else of) == 1 else 'are'} {label}"
-    if "at_most" in found:
-        said[0] += f" with {metric} of at most {found['at_most']:g}"
-    said.append(f"Who says so: {_join_counts(found['correct_by'])}")
-    if found["by"]:
-        said.append(f"Categories were proposed by {_join_counts(found['by'])}")
-    if corrected := found["corrected"]:
-        kept = f", {found['corrected_as_proposed']:,} as proposed" if found["by"] else ""
-        said.append(f"People gave {corrected:,} of the categories{kept}")
-    if unsorted := found["without"].get(_UNSORTED):
+def _lead(result: Mapping[str, Any], label: str, metric: str) -> str:
+    """Return the number of items, who calls them correct, and who has sorted them."""
+    n, of = result["n"], result.get("of")
+    if of is None:
+        count, total = several(n, "item"), n
+    else:
+        count, total = f"{n:,} of {several(of, 'item')}", of
+    verb = "is" if total == 1 else "are"
+    sentences = [f"{count} {verb} {label}"]
+    if "at_most" in result:
+        sentences[0] += f" with {metric} of at most {result['at_most']:g}"
+    sentences.append(f"Who says so: {_join_counts(result['correct_by'])}")
+    if result["by"]:
+        sentences.append(f"Categories were proposed by {_join_counts(result['by'])}")
+    if corrected := result["corrected"]:
+        kept = f", {result['corrected_as_proposed']:,} as proposed" if result["by"] else ""
+        sentences.append(f"People gave {corrected:,} of the categories{kept}")
+    if unsorted := result["without"].get(_UNSORTED):
         hint = "write a category into the file, or let a language model propose it with --proposer"
-        said.append(f"Not sorted {'is' if unsorted == 1 else 'are'} {unsorted:,}: {hint}")
-    if found["left_out"]:
-        said.append(f"{found['left_out']:,} more are kept for people, not selected any more")
-    return ". ".join(said) + "."
+        sentences.append(f"Not sorted {'is' if unsorted == 1 else 'are'} {unsorted:,}: {hint}")
+    if result["left_out"]:
+        sentences.append(f"{result['left_out']:,} more are kept for people, not selected any more")
+    return ". ".join(sentences) + "."
 
 
-def _by_label(found: Mapping[str, Any], label: str) -> Table:
-    by_label, limit = found["by_label"], f"{found['at_most']:g}"
-    ends = [end for row in by_label["rows"] for end in (row["mean"], *(row["ci"] or ())) if end]
+def _by_label(result: Mapping[str, Any], label: str) -> Table:
+    by_label, limit = result["by_label"], f"{result['at_most']:g}"
     rows = []
+    ends: list[Any] = []
     for row in by_label["rows"]:
         kind = "positive" if row["label"] else "negative"
         counts = (by_label["table"][f"{kind}_low"], by_label["table"][f"{kind}_high"])
         name = f"{row['label']} ({label})" if row["label"] else str(row["label"])
         mean = Estimate(row["mean"], *(row["ci"] or ()))
+        ends += [end for end in (row["mean"], *(row["ci"] or ())) if end]
         rows.append(Row([name, row["n"], mean, row["median"], row["sd"], *counts]))
     level = f"mean, {100 * by_label['ci_level']:.4g} % interval"
     scale = {"low": min([0.0, *ends]), "high": max([1.0, *ends])}
@@ -133,9 +147,9 @@ def _by_label(found: Mapping[str, Any], label: str) -> Table:
     return Table(columns, rows)
 
 
-def _count_low(found: Mapping[str, Any], label: str) -> Text:
-    """Return how many of each label have at most the limit."""
-    table, limit = found["by_label"]["table"], f"{found['at_most']:g}"
+def _count_low(result: Mapping[str, Any], label: str) -> Text:
+    """Return a sentence with the number of low scores by label."""
+    table, limit = result["by_label"]["table"], f"{result['at_most']:g}"
     n_positive = table["positive_low"] + table["positive_high"]
     n_negative = table["negative_low"] + table["negative_high"]
     return Text(
@@ -144,24 +158,30 @@ def _count_low(found: Mapping[str, Any], label: str) -> Text:
     )
 
 
-def _categories(found: Mapping[str, Any]) -> list[Block]:
+def _categories(result: Mapping[str, Any]) -> list[Block]:
     columns = [Head("category", "code"), Head("items", "number")]
     columns.append(Head("share", "number", digits=2, percent=True))
-    shown = {name: one for name, one in found["categories"].items() if one["n"] or found["source"]}
-    rows = [[name, one["n"], one["share"]] for name, one in shown.items()]
-    for status, count in found["without"].items():
+    categories = {
+        name: count
+        for name, count in result["categories"].items()
+        if count["n"] or result["source"]
+    }
+    rows = [[name, count["n"], count["share"]] for name, count in categories.items()]
+    for status, count in result["without"].items():
         name = _NOT_SORTED if status == _UNSORTED else f"no category: {status}"
-        rows.append([name, count, count / found["n"]])
-    if not found["source"]:
+        rows.append([name, count, count / result["n"]])
+    if not result["source"]:
         return [Table(columns, [Row(row) for row in rows])]
     columns.append(Head("paper", "number", digits=2, percent=True))
-    shares = [one.get("published") for one in shown.values()] + [None] * len(found["without"])
+    shares = [count.get("published") for count in categories.values()] + [None] * len(
+        result["without"]
+    )
     table = Table(columns, [Row([*row, share]) for row, share in zip(rows, shares, strict=True)])
-    return [table, Text(f"Paper: {found['source']}", "quiet")]
+    return [table, Text(f"Paper: {result['source']}", "quiet")]
 
 
 def _entry(item: Mapping[str, Any], metric: str, links: Mapping[str, str]) -> Entry:
-    """An answer with its references, its score, and who put it where and why."""
+    """Return an answer with its references, score, and category with its source and reason."""
     who = f"proposed by {item['by']}" if item["by"] else _NOT_SORTED
     who = "by a person" if item["category"] else who
     references = item["references"][:5]

@@ -1,8 +1,4 @@
-"""Correct answers with a low score, sorted by why: `sort_errors`.
-
-Source of the categories: Adlakha et al. 2023, section 4.2 (an F1 of at most 0.3, correct by
-people's labels); any other metric, threshold and label is taken in the same way.
-"""
+"""Sort correct answers with a low score into categories of Adlakha et al. 2023, section 4.2."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -50,15 +46,33 @@ def sort_errors(
     cache: Cache = True,
     progress: Progress = do_nothing,
 ) -> dict[str, Any]:
-    """Select the correct items with a low score, write them to the file, return its counts.
+    """Select correct items with a low score, and write them to a file for sorting.
 
-    `proposer` is `llm:MODEL(option=value)`, which proposes a category for each; None: nobody does,
-    and what was proposed for the same answers earlier stays. The file (default: errors.jsonl in the
-    run) keeps the categories that people gave. The items are those whose `metric` is at most
-    `at_most` although the human `label` is positive; see `select_errors` for who else may say so.
-    `seed`, `resamples` and `level` are those of the intervals of the metric by label. Raises
-    UsageError, InputError for a run without the metric or anything that tells of the label,
-    OutputError for a file that is something else, UnreachableError and WriteError.
+    Categories that people have added to an existing file are kept, and so are earlier proposals
+    for the same answers.
+
+    Args:
+        run: The finished run.
+        proposer: The model that proposes categories, `llm:MODEL(option=value)`. None: no proposals.
+        out: The file. None: errors.jsonl in the run.
+        metric: The metric.
+        at_most: The highest score to select.
+        label: The human label of correct items. See `select_errors` for items without it.
+        seed: The seed of the bootstrap.
+        resamples: The number of bootstrap resamples.
+        level: The confidence level of the intervals.
+        cache: Whether to use and keep cached replies.
+        progress: Receives the progress.
+
+    Returns:
+        The counts by category and the metric by label, as JSON values.
+
+    Raises:
+        InputError: The run lacks the metric or labels.
+        OutputError: The file has other content.
+        UnreachableError: The model can't be reached.
+        UsageError: An option is invalid.
+        WriteError: The file can't be written.
     """
     from math import isfinite
 
@@ -85,16 +99,17 @@ def sort_errors(
         raise UsageError(f"at_most={at_most!r}; expected a number from 0 to 1")
     if not isfinite(at_most):
         raise UsageError(f"at_most={at_most!r}; expected a number")
-    draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
-    declared_options(sort_errors).check(draws)
-    part = None if proposer is None else parse_proposer(proposer, cache)
+    bootstrap_options: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
+    declared_options(sort_errors).check(bootstrap_options)
+    spec = None if proposer is None else parse_proposer(proposer, cache)
     path = run / NAME if out is None else out
     selection = select_errors(run, metric=metric, at_most=at_most, label=label)
     OutputPath(path).check_file(NAME)
     old = read_old_lines(path)
-    rows = merge_lines(path, selection.lines, old)  # also before anything is paid for
-    if part is not None:
-        propose_categories(selection.lines, part, progress)
+    # Merge before calls that cost money, so that conflicts are found first.
+    rows = merge_lines(path, selection.lines, old)
+    if spec is not None:
+        propose_categories(selection.lines, spec, progress)
         rows = merge_lines(path, selection.lines, old)
     with OutputPath(path).replacing() as file:
         file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
@@ -105,6 +120,6 @@ def sort_errors(
         "metric": selection.metric,
         "at_most": at_most,
         "label": label,
-        "by_label": compute_by_label(selection.labeled, at_most=at_most, **draws),
+        "by_label": compute_by_label(selection.labeled, at_most=at_most, **bootstrap_options),
         **count_categories(msgspec.convert(rows, list[Line])),
     }

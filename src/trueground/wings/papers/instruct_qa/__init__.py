@@ -1,4 +1,4 @@
-"""Retrieval-augmented question answering (Adlakha et al. 2023): correct, faithful, or declined?
+"""Retrieval-augmented QA (Adlakha et al. 2023): correctness, faithfulness and abstention.
 
 The declaration: options, and the paper's studies. Listing benchmarks loads nothing heavy.
 """
@@ -21,7 +21,7 @@ _TURNS = {"task": ("topiocqa", "questions")}
 
 @dataclass(frozen=True, kw_only=True)
 class QaOptions(TaskOptions):
-    """How a task is asked."""
+    """Options of the InstructQA tasks."""
 
     setting: Annotated[
         Literal["retrieved", "gold", "irrelevant", "closed-book"],
@@ -130,10 +130,12 @@ class QaOptions(TaskOptions):
 
     @property
     def closed_book(self) -> bool:
+        """Whether the model gets no passages."""
         return self.setting == "closed-book"
 
     @property
     def searches(self) -> bool:
+        """Whether passages are retrieved from a corpus."""
         return self.setting in ("retrieved", "irrelevant")
 
     @property
@@ -143,7 +145,7 @@ class QaOptions(TaskOptions):
 
     @property
     def knows_gold(self) -> bool:
-        """Whether the data can name gold passages."""
+        """Whether the data may name gold passages."""
         return self.task != "nq" or self.gold is not None
 
     @property
@@ -153,16 +155,17 @@ class QaOptions(TaskOptions):
 
     @property
     def most_passages(self) -> int:
-        """How many are retrieved (section 3.3)."""
+        """Number of passages to retrieve (section 3.3)."""
         return self.passages or (4 if self.task == "topiocqa" else 8)
 
     @property
     def has_corpus(self) -> bool:
+        """Whether there are passages to search."""
         return self.corpus_path is not None
 
     @cached_property
     def corpus_path(self) -> Path | None:
-        """The corpus, or the results that --retriever names, where these hold the passages."""
+        """The corpus, or the results of --retriever if they have the passages."""
         if self.corpus is not None or not self.searches:
             return self.corpus
         from trueground.wings.search import CorpusSession

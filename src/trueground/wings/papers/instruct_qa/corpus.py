@@ -1,4 +1,4 @@
-"""The corpus of a task: ready to be searched, what its retriever finds, the gold that it holds."""
+"""Corpus of a task: retrieve passages, pick irrelevant ones, and look up gold passages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from trueground.wings.papers.instruct_qa import QaOptions
 from trueground.wings.papers.instruct_qa.source import QaQuestion
 from trueground.wings.search import CorpusSession, GoldPassage, OpenedRetriever, words
 
-# How many passages behind the wanted rank are looked at, where the first ones are gold.
-_SPARE = 100
+# Passages to retrieve beyond the requested rank, in case the first ones are gold.
+_N_EXTRA_PASSAGES = 100
 
 
 class FoundPassages(NamedTuple):
-    """Passages of one question in rank order, by number.
+    """Passages of a question, as indices into the corpus in rank order.
 
-    `rank` is that of an irrelevant one; None for one that the search did not find.
+    `rank` is the rank of an irrelevant passage. None: the search didn't return the passage.
     """
 
     numbers: tuple[int, ...]
@@ -30,18 +30,23 @@ class FoundPassages(NamedTuple):
 
 
 class QaCorpus:
-    """A corpus that is ready to be searched; `close` gives the retriever's memory back.
+    """An indexed corpus.
 
-    `note` tells a user what he should know, once a command. `signature` is the retriever's.
+    Attributes:
+        note: Passes a message to the user, once per command.
+        signature: The signature of the retriever. None without one.
     """
 
     def __init__(self, source: Path, options: QaOptions, sources: Sources) -> None:
-        """Builds the index where there is none; in a dry run only for its time.
+        """Open a corpus, and build its index if needed. A dry run doesn't keep the index.
 
-        UsageError, InputError, MissingExtraError.
+        Raises:
+            InputError: The corpus can't be read.
+            MissingExtraError: The retriever needs an extra of the package.
+            UsageError: The corpus is too small for the rank of irrelevant passages.
         """
         self._source, self._options, self.note = source, options, sources.note_once
-        wanted = [options.retriever] if options.searches else []
+        retrievers = [options.retriever] if options.searches else []
         session = CorpusSession(
             cache=sources.cache,
             scratch=sources.scratch,
@@ -50,7 +55,7 @@ class QaCorpus:
             note=sources.note,
             note_once=sources.note_once,
         )
-        self._corpus = session.open(source, wanted)
+        self._corpus = session.open(source, retrievers)
         self._passages = self._corpus.passages
         self._searching: OpenedRetriever | None = None
         self.signature = None
@@ -60,10 +65,10 @@ class QaCorpus:
             opened.close()
         size, rank = len(self._passages), options.irrelevant_rank
         if options.setting == "irrelevant" and size <= rank:
-            most = f"at most {size - 1:,}" if size > 1 else "a corpus with more"
+            expected = f"at most {size - 1:,}" if size > 1 else "a corpus with more passages"
             raise UsageError(
                 f"--irrelevant-rank {rank}: the corpus {source} has {size:,} passages, so none "
-                f"comes after that rank; expected {most}"
+                f"comes after that rank; expected {expected}"
             )
 
     @property
@@ -76,70 +81,74 @@ class QaCorpus:
         return self._passages[number]
 
     def match(self, numbers: Sequence[int], golds: Sequence[GoldPassage]) -> list[list[int]]:
-        """Return for each of the passages which of the gold passages it is."""
-        return [
-            [i for i, gold in enumerate(golds) if gold.is_passage(self._passages, number)]
-            for number in numbers
-        ]
+        """Return the indices of the matching gold passages for each passage."""
+        return [self._matching_golds(number, golds) for number in numbers]
+
+    def _matching_golds(self, number: int, golds: Sequence[GoldPassage]) -> list[int]:
+        return [i for i, gold in enumerate(golds) if gold.is_passage(self._passages, number)]
 
     def close(self) -> None:
-        """Another search opens the retriever again."""
+        """Free the memory of the retriever. The next search opens it again."""
         if self._searching is not None:
             close, self._searching = self._searching.close, None
             close()
-        # Once a command, though every task has a cache of its own.
+        # `note` shows the problem once per command, although each task has its cache.
         if problem := self._corpus.problem:
             self.note(problem)
 
     def find(self, items: Sequence[QaQuestion], queries: Sequence[str]) -> list[FoundPassages]:
-        """What each item is asked with: retrieved passages, or an irrelevant one."""
+        """Return the retrieved passages, or an irrelevant passage, for each item."""
         rank, retrieved = self._options.irrelevant_rank, self._options.setting == "retrieved"
-        top = self._options.most_passages if retrieved else rank + _SPARE
+        top = self._options.most_passages if retrieved else rank + _N_EXTRA_PASSAGES
         if self._searching is None:
             self._searching = self._corpus.open(self._options.retriever)
         hits = self._searching.retriever.search(queries, top)
-        ranked = [tuple(hit.index for hit in found) for found in hits]
+        ranked = [tuple(hit.index for hit in item_hits) for item_hits in hits]
         if retrieved:
             return [FoundPassages(numbers) for numbers in ranked]
         pairs = zip(items, ranked, strict=True)
         return [self._find_irrelevant(item, numbers, rank) for item, numbers in pairs]
 
     def look_up(self, items: Iterable[QaQuestion]) -> dict[GoldPassage, frozenset[int]]:
-        """The passages of each gold passage without a text. InputError: one that is not there."""
+        """Return the indices of each gold passage that is given by a name.
+
+        Raises:
+            InputError: A gold passage isn't in the corpus.
+        """
         named: dict[GoldPassage, QaQuestion] = {}
         for item in items:
             for gold in item.gold:
                 if gold.text is None:
                     named.setdefault(gold, item)
-        found = GoldPassage.find(self._passages, named)
-        for gold, numbers in found.items():
+        matches = GoldPassage.find(self._passages, named)
+        for gold, numbers in matches.items():
             if not numbers:
                 raise InputError(
                     f"{named[gold].place}: the gold passage {gold} is not in the corpus "
                     f"{self._source}; expected the id or the title of one of its "
                     f"{len(self._passages):,} passages"
                 )
-        return found
+        return matches
 
     def _find_irrelevant(self, item: QaQuestion, ranked: Sequence[int], rank: int) -> FoundPassages:
-        """The first passage behind the rank that is not gold; else one that was not found.
+        """Return the first passage after the rank that isn't gold.
 
-        That one is not gold, and no reference answer stands in it or its title, word for word.
-        Which one it is depends on the question's id and the size of the corpus. Without either
-        there is none.
+        If there is none, return a passage that the search didn't return, that isn't gold, and that
+        doesn't have a reference answer in its text or title. The choice depends on the question's
+        id and the size of the corpus. If there is none either, return no passage.
         """
         passages = self._passages
 
         def is_gold(number: int) -> bool:
             return any(gold.is_passage(passages, number) for gold in item.gold)
 
-        for place, number in enumerate(ranked[rank:], start=rank + 1):
+        for passage_rank, number in enumerate(ranked[rank:], start=rank + 1):
             if not is_gold(number):
-                return FoundPassages((number,), place)
-        found = set(ranked)
+                return FoundPassages((number,), passage_rank)
+        retrieved = set(ranked)
         answers = [_spaced(answer) for answer in item.references if words(answer)]
         for number in shuffled(item.id, len(passages)):
-            if number not in found and not is_gold(number):
+            if number not in retrieved and not is_gold(number):
                 text = _spaced(passages.searched[number])
                 if not any(answer in text for answer in answers):
                     return FoundPassages((number,))
@@ -151,7 +160,7 @@ def _spaced(text: str) -> str:
 
 
 def shuffled(seed: str, size: int) -> Iterator[int]:
-    """Every number below `size` once, in an order that depends on the seed; no list is made."""
+    """Yield every number below `size` once, in an order by the seed, without a list."""
     high, low = divmod(draw_number(seed), 1 << 128)
     start, step = high % size, 1 + low % size
     while gcd(step, size) > 1:

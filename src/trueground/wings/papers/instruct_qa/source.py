@@ -1,6 +1,6 @@
-"""The questions of the three datasets and of users: files, rows → questions, gold passages.
+"""Read questions and gold passages of the three datasets and of users.
 
-Each field may stand as the publisher's own files have it, or as the Hub does.
+Fields may have the format of the publisher's files or of the Hub.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trueground.wings.search import GoldPassage, SearchQuery
 
 DATASETS = {"nq": "nq-open", "hotpotqa": "hotpotqa", "topiocqa": "topiocqa"}
 _SPLITS = ("valid", "dev")
-_UNANSWERABLE = "UNANSWERABLE"  # TopiOCQA's answer where Wikipedia holds none
+_UNANSWERABLE = "UNANSWERABLE"  # TopiOCQA's answer if Wikipedia has none.
 _HINTS = {
     "questions": '; a row is {"question": "…", "references": ["…"], "gold": ["id or title"]}',
     "nq": '; a row is {"question": "…", "answer": ["…"]}',
@@ -42,9 +42,13 @@ _PARAGRAPHS = Meta(description='[["…", …]], or {"title": […], "sentences":
 
 @dataclass(frozen=True)
 class QaQuestion:
-    """One question; `place` is where it stands, `gold` is empty where none is known.
+    """A question.
 
-    `answerable` is what the data say of it. `retrieval_query` is what a user would search for.
+    Attributes:
+        place: The location of its row.
+        gold: The gold passages, if known.
+        answerable: Whether it can be answered, if the data says so.
+        retrieval_query: The search query, if the data has one.
     """
 
     place: str
@@ -60,7 +64,7 @@ class QaQuestion:
 
 
 class NqRow(DataRow):
-    """Natural Questions open: a question and a list of answers; the id is the row's number."""
+    """Row of NQ-open: a question and its answers. The id is the row's number."""
 
     question: Text
     answer: Texts
@@ -93,7 +97,7 @@ class _ParagraphLists(msgspec.Struct):
 
 
 class HotpotRow(DataRow):
-    """HotpotQA: the gold passages are the paragraphs that hold a supporting fact."""
+    """Row of HotpotQA. The gold passages are the paragraphs with a supporting fact."""
 
     id: Annotated[Label, named("id", "_id")]
     question: Text
@@ -143,7 +147,7 @@ class _TopiocqaGold(msgspec.Struct):
 
 
 class TopiocqaRow(DataRow):
-    """TopiOCQA: a turn of a conversation, with the utterances before it."""
+    """Row of TopiOCQA: a turn of a conversation, with the earlier turns."""
 
     Conversation_no: Label
     Turn_no: Label
@@ -159,17 +163,17 @@ class TopiocqaRow(DataRow):
     Topic: str | None = None
 
     def to_question(self, _number: int, row: dict[str, Any]) -> QaQuestion:
-        more, turn, answer = self.Additional_answers, self.Turn_no.strip(), self.Answer.strip()
-        others = [one.Answer for one in more] if isinstance(more, list) else more and more.Answer
+        turn = self.Turn_no.strip()
+        answer = self.Answer.strip()
+        history = []
+        for i, content in enumerate(self.Context):
+            history.append(Turn(content.strip(), "agent" if i % 2 else "user"))
         return QaQuestion(
             self.place,
             f"{self.Conversation_no.strip()}_{turn}",
             self.Question.strip(),
-            tuple(dict.fromkeys((answer, *map(str.strip, others or ())))),
-            tuple(
-                Turn(one.strip(), "agent" if i % 2 else "user")
-                for i, one in enumerate(self.Context)
-            ),
+            tuple(dict.fromkeys((answer, *map(str.strip, self._additional_answers())))),
+            tuple(history),
             self._gold(),
             group=self.Conversation_no.strip(),
             answerable=False if answer.upper() == _UNANSWERABLE else None,
@@ -177,31 +181,39 @@ class TopiocqaRow(DataRow):
             meta={"turn": int(turn) if turn.isdecimal() else turn, "topic": self.Topic or None},
         )
 
+    def _additional_answers(self) -> Iterable[str]:
+        more = self.Additional_answers
+        if isinstance(more, list):
+            return [item.Answer for item in more]
+        return more.Answer if more else ()
+
     def _gold(self) -> tuple[GoldPassage, ...]:
-        """The passage that holds the answer; () where the file does not name it."""
+        """Return the passage with the answer, if the file names it."""
         gold = self.Gold_passage
         names = () if gold is None else (gold.id, gold.title, gold.text)
         if gold is None or not any(str(name or "").strip() for name in names):
             return ()
         text = (gold.text or "").strip()
         if not text:
-            found = "no such field" if gold.text is None else describe(gold.text)
-            problem = Problem("Gold_passage.text", found, "a str that is not blank")
+            value = "no such field" if gold.text is None else describe(gold.text)
+            problem = Problem("Gold_passage.text", value, "a str that is not blank")
             raise InputError(problem.message(self.place) + _HINTS["topiocqa"])
-        known = None if gold.id is None else str(gold.id).strip()
-        return (GoldPassage(text, id=known, title=gold.title or None),)
+        id_ = None if gold.id is None else str(gold.id).strip()
+        return (GoldPassage(text, id=id_, title=gold.title or None),)
 
 
-class _OwnRow(DataRow):
-    """A user's question: a record without a response, and gold passages by their names."""
+class _UserRow(DataRow):
+    """A user's question: a record without a response, and the names of gold passages."""
 
     question: Text
 
     def to_question(self, number: int, row: dict[str, Any]) -> QaQuestion:
         record = read_question(self.place, row, number, "gold")
-        for i, one in enumerate(record.references or ()):
-            if not one.strip():
-                problem = Problem(f"references[{i}]", describe(one), "a str that is not blank")
+        for i, reference in enumerate(record.references or ()):
+            if not reference.strip():
+                problem = Problem(
+                    f"references[{i}]", describe(reference), "a str that is not blank"
+                )
                 raise InputError(problem.message(self.place) + _HINTS["questions"])
         return QaQuestion(
             self.place,
@@ -217,8 +229,8 @@ class _OwnRow(DataRow):
         )
 
 
-_KINDS: dict[str, type[NqRow | HotpotRow | TopiocqaRow | _OwnRow]] = {
-    "questions": _OwnRow,
+_KINDS: dict[str, type[NqRow | HotpotRow | TopiocqaRow | _UserRow]] = {
+    "questions": _UserRow,
     "nq": NqRow,
     "hotpotqa": HotpotRow,
     "topiocqa": TopiocqaRow,
@@ -226,7 +238,7 @@ _KINDS: dict[str, type[NqRow | HotpotRow | TopiocqaRow | _OwnRow]] = {
 
 
 class _GoldRow(DataRow):
-    """A gold passage of Natural Questions, as DPR's `nq-test_gold_info.json` has it."""
+    """A gold passage of Natural Questions, in the format of DPR's `nq-test_gold_info.json`."""
 
     question: Text
     text: Annotated[Text, named("context", "text")]
@@ -236,21 +248,26 @@ class _GoldRow(DataRow):
 def rows_to_questions(
     task: str, rows: Iterable[tuple[str, dict[str, Any]]]
 ) -> Iterator[QaQuestion]:
-    """Every question in its order; a row without an id has its number, from 0. InputError."""
-    for number, (place, row) in enumerate(rows):
-        yield _KINDS[task].read(place, row, _HINTS[task]).to_question(number, row)
+    """Yield the questions of rows. A row without an id gets its number, from 0."""
+    for number, (location, row) in enumerate(rows):
+        yield _KINDS[task].read(location, row, _HINTS[task]).to_question(number, row)
 
 
 def task_files(options: QaOptions, data: Path | None) -> list[Path]:
-    """The files of the questions: in the folder, the file itself, or the fetched ones.
+    """Return the files of the questions.
 
-    InputError: there is none, or not only one. UsageError: a user's own questions are asked for,
-    and none are named.
+    Args:
+        options: The options, with the task.
+        data: The user's file or folder. None: the fetched files.
+
+    Raises:
+        InputError: A folder has no file of the task, or several.
+        UsageError: The task needs a user's questions.
     """
     task, variant = options.task, options.variant
     if data is None and task == "questions":
         raise UsageError(
-            "instruct-qa asks your own questions, and none are named: add --data FILE (rows of "
+            "instruct-qa needs your questions. Add --data FILE (rows with "
             '"question" and "references") and --corpus PATH (your documents), or run a published '
             "dataset: instruct-qa/nq, instruct-qa/hotpotqa, instruct-qa/topiocqa"
         )
@@ -261,55 +278,67 @@ def task_files(options: QaOptions, data: Path | None) -> list[Path]:
     if not data.is_dir() or task == "questions" or len(files) == 1:
         return files
     names = {file: str(file.relative_to(data)).lower() for file in files}
-    matching = [file for file in files if any(split in names[file] for split in _SPLITS)]
+    matching = [file for file in files if _names_split(names[file])]
     if task == "hotpotqa":
         matching = [file for file in matching if variant in names[file]]
     if not matching or len({file.suffixes[-1] for file in matching}) > 1:
         seen = ", ".join(names[file] for file in files[:6])
-        what = f"{variant} and " * (task == "hotpotqa")
+        names_needed = "dev or validation"
+        if task == "hotpotqa":
+            names_needed = f"{variant} and {names_needed}"
         raise InputError(
-            f"{data}: found {seen}; expected one file, or shards, with {what}dev or validation in "
-            "the name. Name the file itself with --data"
+            f"{data}: found {seen}; expected one file, or shards, with {names_needed} in the "
+            "name. Name the file with --data"
         )
     return matching
 
 
+def _names_split(name: str) -> bool:
+    return any(split in name for split in _SPLITS)
+
+
 def read_items(options: QaOptions, files: Sequence[Path]) -> list[QaQuestion]:
-    """Every question in order. InputError: a broken row, an id that occurs twice, no row."""
+    """Return all questions in order.
+
+    Raises:
+        InputError: A row is invalid, an id occurs twice, or there are no rows.
+    """
     rows = chain.from_iterable(DataPath(file).rows() for file in files)
     items = list(RowFiles.check_unique(rows_to_questions(options.task, rows)))
     if not items:
-        raise InputError(f"{', '.join(map(str, files))}: found no questions; expected one a row")
+        raise InputError(f"{', '.join(map(str, files))}: found no questions; expected one per row")
     return items if options.gold is None else _with_gold(items, options.gold)
 
 
 def _with_gold(items: Sequence[QaQuestion], path: Path) -> list[QaQuestion]:
-    """The items with the file's gold passages. InputError: a broken row, other questions."""
-    found: dict[str, list[GoldPassage]] = {}
-    for place, row in _gold_rows(path):
-        one = _GoldRow.read(place, row, _HINTS["gold"])
-        gold = GoldPassage(one.text.strip(), title=one.title or None)
-        known = found.setdefault(_question_key(one.question), [])
-        if gold not in known:
-            known.append(gold)
-    joined = [
-        replace(item, gold=tuple(found.get(_question_key(item.question), ()))) for item in items
-    ]
+    """Add the gold passages of a file to questions. Raise InputError if none match."""
+    golds_by_question: dict[str, list[GoldPassage]] = {}
+    for location, fields in _gold_rows(path):
+        row = _GoldRow.read(location, fields, _HINTS["gold"])
+        gold = GoldPassage(row.text.strip(), title=row.title or None)
+        golds = golds_by_question.setdefault(_question_key(row.question), [])
+        if gold not in golds:
+            golds.append(gold)
+    joined = []
+    for item in items:
+        golds = golds_by_question.get(_question_key(item.question), [])
+        joined.append(replace(item, gold=tuple(golds)))
     if not any(item.gold for item in joined):
         raise InputError(
-            f"--gold {path}: none of its {len(found):,} questions is among the {len(joined):,} "
-            "that are asked; name the file of the same split (DPR's nq-test_gold_info.json)"
+            f"--gold {path}: none of its {len(golds_by_question):,} questions is among the "
+            f"{len(joined):,} questions to ask. Name the file of the same split (DPR's "
+            "nq-test_gold_info.json)"
         )
     return joined
 
 
 def _question_key(question: str) -> str:
-    """A question as the two files are joined by: case, white space and "?" make no difference."""
+    """Return the key to join questions by, which ignores case, whitespace and "?"."""
     return " ".join(question.replace("’", "'").casefold().split()).rstrip("?").rstrip()
 
 
 def _gold_rows(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
-    """The rows of DPR's {"data": [ … ]}, maybe packed, or of any data file."""
+    """Return the rows of DPR's {"data": [ … ]}, compressed or not, or of any data file."""
     if not path.is_file() or ".json" not in path.suffixes:
         return DataPath(path).rows()
     DataPath(path, f"--gold {path}").require_readable()

@@ -1,4 +1,4 @@
-"""Numbers of files and datasets of questions, for `trueground data stats`."""
+"""Statistics of files and datasets of questions, for `trueground data stats`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from trueground.benchmarks import TaskStatistics, get_dataset
 from trueground.errors import InputError, UsageError
 from trueground.records import DataPath
 from trueground.types import Record
-from trueground.wings.papers.instruct_qa.source import DATASETS, rows_to_questions
+from trueground.wings.papers.instruct_qa.source import DATASETS, QaQuestion, rows_to_questions
 from trueground.wings.search import CorpusSession
 
-# By which fields a file shows whose questions it holds; the first that fits.
-_SIGNS = (
+# Fields that identify the format of a file. The first match wins.
+_FORMAT_FIELDS = (
     ("topiocqa", {"Conversation_no", "Question"}),
     ("hotpotqa", {"supporting_facts", "question"}),
     ("nq", {"question", "answer"}),
@@ -22,9 +22,16 @@ _SIGNS = (
 
 
 def count_questions(name: str, data: Path | None, corpus: Path | None) -> list[TaskStatistics]:
-    """Count the questions of instruct-qa, of one of its tasks, of a dataset or of a file.
+    """Return statistics of the questions of instruct-qa, a task, a dataset or a file.
 
-    Its questions are what they are without any retrieval. UsageError, InputError.
+    Args:
+        name: The benchmark, task, dataset or file.
+        data: The user's data. None: the fetched files.
+        corpus: A corpus or index whose passages to count as well.
+
+    Raises:
+        InputError: The data isn't fetched, or a row is invalid.
+        UsageError: The name is unknown.
     """
     bare, _, task = name.partition("/")
     if bare != "instruct-qa" or Path(name).exists():
@@ -36,33 +43,33 @@ def count_questions(name: str, data: Path | None, corpus: Path | None) -> list[T
     return counted
 
 
-def _count_files(what: str, corpus: Path | None) -> list[TaskStatistics]:
-    """The numbers of a file of questions, or of a dataset of them, one entry for each of its files.
-
-    The paper's stand beside those of its own data. UsageError, InputError.
-    """
+def _count_files(name: str, corpus: Path | None) -> list[TaskStatistics]:
+    """Return the statistics of a file or dataset, one entry per file of a dataset."""
     passages = None
     if corpus is not None:
         passages = len(CorpusSession().open(corpus, []).passages)
-    if Path(what).exists():
-        return [_count_questions(what, DataPath(Path(what)).files(), passages)]
+    if Path(name).exists():
+        return [_count_questions(name, DataPath(Path(name)).files(), passages)]
     try:
-        dataset = get_dataset(what)
+        dataset = get_dataset(name)
     except UsageError as error:
-        raise UsageError(f"{error}; or name a file of questions") from None
-    if what not in DATASETS.values():
+        raise UsageError(f"{error}. Or name a file of questions") from None
+    if name not in DATASETS.values():
         raise UsageError(
-            f"{what} is no dataset of questions with references; expected one of "
+            f"{name} isn't a dataset of questions with references; expected one of "
             f"{', '.join(DATASETS.values())}, or a file of questions"
         )
     files = dataset.all_local_files()
     if not files:
-        raise InputError(f"{what} is not fetched yet. Fetch it with: trueground data fetch {what}")
-    kinds: dict[str, list[Path]] = {}
+        raise InputError(f"{name} is not fetched yet. Fetch it with: trueground data fetch {name}")
+    files_by_title: dict[str, list[Path]] = {}
     for file in files:
-        part = next((f.name for f in dataset.files if file.name.startswith(f.name)), "")
-        kinds.setdefault(f"{what} ({part})", []).append(file)
-    return [_count_questions(name, some, passages, fetched=True) for name, some in kinds.items()]
+        split = next((f.name for f in dataset.files if file.name.startswith(f.name)), "")
+        files_by_title.setdefault(f"{name} ({split})", []).append(file)
+    return [
+        _count_questions(title, shards, passages, fetched=True)
+        for title, shards in files_by_title.items()
+    ]
 
 
 def _count_questions(
@@ -70,27 +77,27 @@ def _count_questions(
 ) -> TaskStatistics:
     rows = chain.from_iterable(DataPath(file).rows() for file in files)
     first = list(islice(rows, 1))
-    fields = {field for _, row in first for field in row}
-    task = next((whose for whose, signs in _SIGNS if signs <= fields), "questions")
+    fields = set(first[0][1]) if first else set()
+    task = next((name for name, needed in _FORMAT_FIELDS if needed <= fields), "questions")
     items = list(rows_to_questions(task, chain(first, rows)))
     if not items:
-        raise InputError(f"{name}: found no questions; expected one a row")
-    records = (
-        Record(
-            id=one.id,
-            response="",
-            question=one.question,
-            history=list(one.history),
-            references=list(one.references),
-            group=one.group,
-        )
-        for one in items
-    )
-    counted = TaskStatistics.of_records(name, records)
-    counted.counts["with_gold"] = sum(bool(item.gold) for item in items)
+        raise InputError(f"{name}: found no questions; expected one per row")
+    statistics = TaskStatistics.of_records(name, map(_to_record, items))
+    statistics.counts["with_gold"] = sum(bool(item.gold) for item in items)
     if passages is not None:
-        counted.counts["passages"] = passages
-    compared = counted.with_published("instruct-qa", task)
-    # A file of one's own is the paper's where it has as many questions.
-    ours = fetched or compared.published.get("questions") == len(items)
-    return compared if ours else counted
+        statistics.counts["passages"] = passages
+    with_published = statistics.with_published("instruct-qa", task)
+    # A user's file with as many questions as the paper's is probably the same.
+    is_paper_data = fetched or with_published.published.get("questions") == len(items)
+    return with_published if is_paper_data else statistics
+
+
+def _to_record(item: QaQuestion) -> Record:
+    return Record(
+        id=item.id,
+        response="",
+        question=item.question,
+        history=list(item.history),
+        references=list(item.references),
+        group=item.group,
+    )

@@ -1,4 +1,4 @@
-"""The studies of InstructQA's leaderboard."""
+"""Tables and figures of InstructQA's leaderboard."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 
 from trueground.benchmarks import Delta, Measure, Scatter, Studies, Sweep
 
-# Section 3.3: how many passages are retrieved.
+# Section 3.3: the number of passages to retrieve.
 _PASSAGES = {"nq": "8", "hotpotqa": "8", "topiocqa": "4"}
-_RANK = "1000"  # section 5.3: the irrelevant passage is the first one after it
-# What says how the passages were found; without a retriever it is not there.
+_RANK = "1000"  # Section 5.3: the irrelevant passage is the first one after this rank.
+# Options of retrieval, which runs without a retriever lack.
 _RETRIEVAL = ("retriever", "passages", "corpus", "irrelevant-rank", "gold-needed", "without-gold")
-_PASSAGE = "abstention_passage=true"  # under v2 "I don't know" counts as a passage (appendix C)
+# Under v2, "I don't know" counts as a passage (appendix C).
+_PASSAGE = "abstention_passage=true"
 _GOLD = Measure(
     label="gold retrieved",
     relative=False,
@@ -23,15 +24,18 @@ _GOLD = Measure(
 
 
 def comparable(task: str, options: Mapping[str, Any], printed: Mapping[str, Any]) -> bool:
-    """The same setting and instruction, passages as many or from as far down; any retriever."""
+    """Return whether a run has the setting, instruction and passages of a printed number.
+
+    The retriever may differ.
+    """
     usual = _PASSAGES.get(task)
-    asked = {"passages": usual, "irrelevant-rank": _RANK, **options}
+    actual = {"passages": usual, "irrelevant-rank": _RANK, **options}
     settings: dict[str, dict[str, Any]] = {
         "retrieved": {"passages": usual},
         "irrelevant": {"irrelevant-rank": _RANK},
     }
-    wanted = {**settings.get(str(printed.get("setting")), {}), **printed}
-    return all(str(asked.get(name)) == value for name, value in wanted.items())
+    expected = {**settings.get(str(printed.get("setting")), {}), **printed}
+    return all(str(actual.get(name)) == value for name, value in expected.items())
 
 
 def _declining(**settings: Any) -> Scatter:
@@ -42,10 +46,10 @@ def _declining(**settings: Any) -> Scatter:
         across=1,
         note="P_IR (up) is the share of responses that decline when the passages are irrelevant, "
         "P_G (across) the share that decline although the gold passages are there (section 5.3, "
-        "Table 6). The ideal is at the top left; on the broken line a model declines as often with "
-        "the gold passages as without. Precision, recall and F1 are of declining where nothing can "
-        "be answered, over both kinds of questions together; where the two runs asked different "
-        "questions, over those that they have in common, if their ids tell.",
+        "Table 6). The ideal is at the top left. On the broken line, a model declines as often "
+        "with the gold passages as without. Precision, recall and F1 measure declining when "
+        "nothing can be answered, over both kinds of questions together. If the two runs asked "
+        "different questions, they are over the questions with ids in common.",
         declining=True,
         short="declining",
         **settings,
@@ -66,9 +70,9 @@ STUDIES = Studies(
             title="Correctness and faithfulness",
             measures=(Measure("recall"), Measure("k_precision", prefer=_PASSAGE)),
             note="How much of the reference answer is in the response (recall, across), and how "
-            "much of the response is in the passages that the model was given (K-Precision, up): "
-            "the best place is at the top right (sections 4.3 and 5.4, appendix C). Published "
-            "numbers were made with the paper's own retrievers.",
+            "much of the response is in the passages that the model was given (K-Precision, up). "
+            "The best models are at the top right (sections 4.3 and 5.4, appendix C). Published "
+            "numbers were made with the paper's retrievers.",
             where={"setting": ("retrieved", "gold", "closed-book", None)},
             named=("task", "setting", "instruction"),
             short="",
@@ -83,14 +87,14 @@ STUDIES = Studies(
             id="retrievers",
             title="One retriever and another",
             measures=(Measure("recall"), Measure("k_precision", prefer=_PASSAGE), _GOLD),
-            note="Runs that differ in the retriever only (appendix B, Figure 6). “Gold retrieved” "
+            note="Runs that differ only in the retriever (appendix B, Figure 6). “Gold retrieved” "
             "is how often the gold passages were among those that the model saw, of the responses "
             "whose gold passages are known.",
             where={"setting": ("retrieved",)},
             named=("task", "instruction"),
             by="retriever",
             short="retrievers",
-            papers=False,  # they come from one retriever
+            papers=False,  # The printed numbers are of one retriever.
         ),
         Delta(
             id="instructions",
@@ -102,7 +106,7 @@ STUDIES = Studies(
                 _GOLD,
             ),
             note="Instruction v1 asks for an answer given the passages, v2 also asks to say “I "
-            "don't know” where they do not hold it (appendix C, Table 7). Under v2 that sentence "
+            "don't know” if they don't have it (appendix C, Table 7). Under v2 that sentence "
             "counts as one more passage for K-Precision. P_G, the lower the better, is over the "
             "responses whose gold passages were before the model, and over questions that you call "
             "answerable yourself.",

@@ -1,4 +1,4 @@
-"""The tasks: options → metrics, files and a stream of questions (Adlakha et al. 2023)."""
+"""Make InstructQA's tasks: metrics, files and questions (Adlakha et al. 2023)."""
 
 from __future__ import annotations
 
@@ -19,62 +19,73 @@ from trueground.wings.papers.instruct_qa.source import QaQuestion, read_items, t
 from trueground.wings.search import CorpusSession, GoldPassage, SearchQuery, words
 
 _PACKAGE = "trueground.wings.papers.instruct_qa"
-# Tables 3 and 5, the ones that need no model; the headline first.
+# The metrics of Tables 3 and 5 that need no model, the headline first.
 _CORRECT = ("recall", "exact_match", "f1", "recall_strict", "precision", "rouge_l")
 _FAITHFUL = ("k_precision", "k_recall", "k_f1", "k_precision_pp", "k_f1_pp")
 _DECLINING = "k_precision(abstention_passage=true)"
-_MOST_TOKENS = 500
-_PARAMS = {  # appendix A
-    "greedy": Params(temperature=0.0, max_tokens=_MOST_TOKENS),
-    "paper": Params(temperature=0.95, top_p=0.95, seed=0, min_tokens=1, max_tokens=_MOST_TOKENS),
+MAX_NEW_TOKENS = 500
+_PARAMS = {  # Appendix A.
+    "greedy": Params(temperature=0.0, max_tokens=MAX_NEW_TOKENS),
+    "paper": Params(temperature=0.95, top_p=0.95, seed=0, min_tokens=1, max_tokens=MAX_NEW_TOKENS),
 }
-_BLOCK = 256  # questions that are searched for at once
-_SHOWN = 5
-# What a run writes into `meta` of its own, by setting.
-_WRITTEN = {
+BATCH_SIZE = 256  # Questions per call of the retriever.
+MAX_LISTED_IDS = 5
+# Fields of `meta` that a run writes, by setting.
+_META_FIELDS = {
     "retrieved": ("gold_retrieved", "gold_rank"),
     "irrelevant": ("irrelevant_rank", "irrelevant_found"),
 }
-# What became of a search that came out otherwise than it was asked for.
-_EMPTY = "the search found no passage; they are asked all the same, and the prompt says so"
-_DRAWN = (
-    "too few passages were found, so one is shown that the search did not find "
+# Warnings about searches with too few results.
+_EMPTY = "the search found no passage. They are asked anyway, and the prompt says so"
+_SAMPLED = (
+    "too few passages were found, so the prompt has one that the search did not find "
     "(meta.irrelevant_found is false)"
 )
 _LEFT_OUT = (
-    "too few passages were found, and every other one of the corpus is gold or holds an answer, so "
-    "they are left out"
+    "too few passages were found, and every other passage of the corpus is gold or has an "
+    "answer, so they are left out"
 )
-# In the place of passages, so that no prompt speaks of passages and shows none.
-_NOTHING = "(The search found no passage.)"
-_USERS = ("user", "human")
-# With these a line begins another turn, question or passage; the last two only behind an answer.
-_BEGINNINGS = ("user:", "User:", "assistant:", "- Title:", "Question:")
-_ANSWERS = ("Agent:", "Answer:")
+# Replaces the passages in prompts without passages.
+_NO_PASSAGES = "(The search found no passage.)"
+_USER_ROLES = ("user", "human")
+# Starts of lines that begin another turn, question or passage.
+_TURN_STARTS = ("user:", "User:", "assistant:", "- Title:", "Question:")
+# These begin another turn only after an answer.
+_ANSWER_STARTS = ("Agent:", "Answer:")
 
 
 def make_task(options: QaOptions, sources: Sources) -> Task:
-    """The task, its corpus ready; questions are not read yet. UsageError, InputError."""
+    """Make the task of some options, and open its corpus. Questions are read later.
+
+    Raises:
+        InputError: A file or the corpus can't be read.
+        UsageError: A retriever has no corpus, or is unknown.
+    """
     files = task_files(options, sources.data)
     _check_corpus(options)
     prompts = QaPrompts(options, sources)
     if options.gold is not None and not options.gold.is_file():
-        what = "is no file" if options.gold.exists() else "does not exist"
-        raise InputError(f"--gold {options.gold} {what}; name DPR's nq-test_gold_info.json")
+        state = "isn't a file" if options.gold.exists() else "does not exist"
+        raise InputError(f"--gold {options.gold} {state}; expected DPR's nq-test_gold_info.json")
     corpus = None
     if options.corpus_path is not None and not options.closed_book:
         corpus = QaCorpus(options.corpus_path, options, sources)
-    retrieved = options.setting == "retrieved" and options.knows_gold
-    by = ("meta.gold_retrieved",) * retrieved + ("meta.type",) * (options.task == "hotpotqa")
-    read = [*files, *([options.gold] if options.gold else [])]
+    by = []
+    if options.setting == "retrieved" and options.knows_gold:
+        by.append("meta.gold_retrieved")
+    if options.task == "hotpotqa":
+        by.append("meta.type")
+    data_files = list(files)
+    if options.gold:
+        data_files.append(options.gold)
     return Task(
         options=_identity(options, prompts, corpus),
         metrics=_metrics(options),
-        by=by,
+        by=tuple(by),
         params=_PARAMS[options.preset],
-        # The corpus is known by its passages and the retriever by its signature, both options: an
-        # index that has been moved, or to which a retriever was added, asks the same.
-        files=tuple(FileInfo.of(str(file), file) for file in read),
+        # The options have the checksum of the corpus and the signature of the retriever.
+        # Therefore, an index that was moved or extended is still the same.
+        files=tuple(FileInfo.of(str(file), file) for file in data_files),
         prompts=prompts.files,
         questions=_QaQuestions(options, files, corpus, prompts),
         trim=TRIMMERS[options.post_process],
@@ -82,24 +93,25 @@ def make_task(options: QaOptions, sources: Sources) -> Task:
 
 
 def _check_corpus(options: QaOptions) -> None:
-    """See also what nothing is searched with: a mistake in it would show in the next run only.
+    """Check the corpus and the retriever, even if this run doesn't use them.
 
-    UsageError: nothing to search, or a retriever that cannot be meant. InputError: no corpus where
-    one is named.
+    Raises:
+        InputError: The corpus doesn't exist.
+        UsageError: There is nothing to search, or the retriever is invalid.
     """
     if options.searches and not options.has_corpus:
         raise UsageError(
-            f"--setting {options.setting} needs passages to search: add --corpus PATH with "
-            "documents, a file of passages or an index; --setting gold and closed-book do without, "
-            "and so does --retriever file:RESULTS.json where the results hold the passages (DPR's "
-            "ctxs)"
+            f"--setting {options.setting} needs passages to search. Add --corpus PATH with "
+            "documents, a file of passages or an index. --setting gold and closed-book need no "
+            "corpus, and neither does --retriever file:RESULTS.json if the results have the "
+            "passages (DPR's ctxs)"
         )
     if options.retriever != "bm25":
         CorpusSession.check_retriever(options.retriever)
     if options.corpus_path is not None and not options.corpus_path.exists():
         raise InputError(
-            f"--corpus {options.corpus_path} does not exist; name a folder of documents, a file of "
-            "passages or an index"
+            f"--corpus {options.corpus_path} does not exist; expected a folder of documents, "
+            "a file of passages or an index"
         )
 
 
@@ -107,57 +119,65 @@ def _metrics(options: QaOptions) -> tuple[str, ...]:
     if options.closed_book:
         return (*_CORRECT, "abstained")
     declining = (_DECLINING,) if options.instruction == "v2" else ()
-    found = (*_CORRECT, *_FAITHFUL, *declining, "abstained")
+    metrics = (*_CORRECT, *_FAITHFUL, *declining, "abstained")
     if options.setting == "irrelevant":
-        return ("p_ir", *found)
-    return (*found, "p_g") if options.knows_gold else found
+        return ("p_ir", *metrics)
+    return (*metrics, "p_g") if options.knows_gold else metrics
 
 
 def _identity(
     options: QaOptions, prompts: QaPrompts, corpus: QaCorpus | None
 ) -> dict[str, str | bool | None]:
-    """The options that fix the questions and what of a reply is scored; numbers as text."""
-    found: dict[str, str | bool | None] = {
+    """Return the options that determine questions and scored text, with numbers as text."""
+    identity: dict[str, str | bool | None] = {
         "setting": options.setting,
         "instruction": prompts.instruction,
         "preset": options.preset,
         "post-process": options.post_process,
     }
     if options.talks:
-        found["history-turns"] = str(options.history_turns)
+        identity["history-turns"] = str(options.history_turns)
     if options.task == "hotpotqa":
-        found["variant"] = options.variant
+        identity["variant"] = options.variant
     if options.setting == "gold":
-        found["without-gold"] = options.without_gold
+        identity["without-gold"] = options.without_gold
     if corpus is not None:
-        found["corpus"] = corpus.sha256
+        identity["corpus"] = corpus.sha256
     if corpus is not None and options.searches:
-        found["retriever"] = corpus.signature
+        identity["retriever"] = corpus.signature
         if options.talks:
-            found["retrieval-query"] = options.retrieval_query
-        found["gold-needed"] = "all" if options.needs_all else "any"
+            identity["retrieval-query"] = options.retrieval_query
+        identity["gold-needed"] = "all" if options.needs_all else "any"
         if options.setting == "retrieved":
-            found["passages"] = str(options.most_passages)
+            identity["passages"] = str(options.most_passages)
         else:
-            found["irrelevant-rank"] = str(options.irrelevant_rank)
-    return found
+            identity["irrelevant-rank"] = str(options.irrelevant_rank)
+    return identity
 
 
 class QaPrompts:
-    """The prompts of a task: one for single questions and one for conversations, or the user's.
+    """Prompts of a task for single questions and for conversations, or the user's prompt.
 
-    `instruction` says what the instruction is, for the run's identity.
+    `instruction` describes the instruction in the run's identity.
     """
 
     def __init__(self, options: QaOptions, sources: Sources) -> None:
-        """UsageError, InputError for a prompt of the user's that cannot be used."""
+        """Choose the prompts. Raise UsageError or InputError for an unusable prompt file."""
         self._turns, self._path, task = options.history_turns, sources.prompt, options.task
         closed, version = options.closed_book, options.instruction
-        needed = ["question"] + ["passages"] * (not closed) + ["history"] * (task == "topiocqa")
-        optional = ["history"] * (task == "questions")
+        needed = ["question"]
+        if not closed:
+            needed.append("passages")
+        if task == "topiocqa":
+            needed.append("history")
+        optional = ["history"] if task == "questions" else []
         single = "closed-book-1" if closed else f"qa-{version}-1"
-        talk = "closed-book-conversation-1" if closed else f"conversation-{version}-1"
-        names = [talk] if task == "topiocqa" else [single, talk] if options.talks else [single]
+        conversation = "closed-book-conversation-1" if closed else f"conversation-{version}-1"
+        names = [single]
+        if task == "topiocqa":
+            names = [conversation]
+        elif options.talks:
+            names = [single, conversation]
         prompts = [sources.choose_prompt(_PACKAGE, name, needed, optional) for name in names]
         self._single, self._conversation = prompts[0], prompts[-1]
         self.instruction: str = "none" if closed else version
@@ -169,65 +189,71 @@ class QaPrompts:
         return tuple(dict.fromkeys((self._single.file, self._conversation.file)))
 
     def messages(self, item: QaQuestion, passages: Sequence[Passage]) -> tuple[Message, ...]:
-        """UsageError where there are earlier turns and no place for them."""
+        """Fill the prompt. Raise UsageError if it has no placeholder for the history."""
         prompt: Prompt = self._conversation if item.history else self._single
-        places = {"question": item.question, "passages": format_passages(passages)}
+        values = {"question": item.question, "passages": format_passages(passages)}
         if item.history:
             if not prompt.has("history"):
                 raise UsageError(
-                    f"{item.place}: the question has a history, and the prompt {self._path} has no "
-                    "place {history}; add it to the prompt"
+                    f"{item.place}: the question has a history, but the prompt {self._path} has no "
+                    "placeholder {history}. Add it to the prompt"
                 )
-            places["history"] = format_turns(item.history, self._turns)
-        return prompt.fill(places)
+            values["history"] = format_turns(item.history, self._turns)
+        return prompt.fill(values)
 
 
 def format_passages(passages: Sequence[Passage]) -> str:
-    """A titled list, a free line between passages; where there are none, it says so."""
+    """Return passages as a list with titles and blank lines between them."""
     if not passages:
-        return _NOTHING
-    return "\n\n".join(
-        f"- Title: {one.title}\n{one.text.strip()}" if one.title else f"- {one.text.strip()}"
-        for one in passages
-    )
+        return _NO_PASSAGES
+    entries = []
+    for passage in passages:
+        title = f"Title: {passage.title}\n" if passage.title else ""
+        entries.append(f"- {title}{passage.text.strip()}")
+    return "\n\n".join(entries)
 
 
-def cut_turns(turns: Sequence[Turn], most: int) -> list[Turn]:
-    """At most `most` turns: two at a time are taken out of the middle, a question with its answer.
+def cut_turns(turns: Sequence[Turn], max_turns: int) -> list[Turn]:
+    """Remove questions with their answers from the middle until at most `max_turns` are left.
 
-    The first turns, which say what it is all about, and the last ones stay.
+    The first turns, which introduce the topic, and the last turns stay.
     """
-    left = list(turns)
-    while len(left) > most and len(left) > 1:
-        middle = len(left) // 2
+    remaining = list(turns)
+    while len(remaining) > max_turns and len(remaining) > 1:
+        middle = len(remaining) // 2
         start = middle - 2 + middle % 2
-        del left[start : start + 2]
-    return left[:most]
+        del remaining[start : start + 2]
+    return remaining[:max_turns]
 
 
-def format_turns(turns: Sequence[Turn], most: int) -> str:
-    """The turns that are shown, one a line, each behind User or Agent.
+def format_turns(turns: Sequence[Turn], max_turns: int) -> str:
+    """Return the turns, one per line, with `User:` or `Agent:` before each.
 
-    Where a turn does not say who speaks, the user begins and they take turns.
+    Turns without a role alternate, and the user begins.
     """
     speakers = []
     for number, turn in enumerate(turns):
-        user = number % 2 == 0 if turn.role is None else turn.role.strip().lower() in _USERS
+        user = number % 2 == 0 if turn.role is None else turn.role.strip().lower() in _USER_ROLES
         speakers.append(Turn(turn.content, "User" if user else "Agent"))
-    return "\n".join(f"{turn.role}: {turn.content.strip()}" for turn in cut_turns(speakers, most))
+    shown_turns = cut_turns(speakers, max_turns)
+    return "\n".join(f"{turn.role}: {turn.content.strip()}" for turn in shown_turns)
 
 
 def query_of(item: QaQuestion, form: str, *, plain: bool) -> SearchQuery:
-    """What a retriever searches for; `form` is one of `wings.search.base.FORMS`.
+    """Return the search query of a question.
 
-    `plain` as for TopiOCQA's retriever: lower-case, apostrophes straight, and without question
-    marks around an utterance.
+    Args:
+        item: The question.
+        form: One of `wings.search.base.FORMS`.
+        plain: Normalize as for TopiOCQA's retriever: lower case, straight apostrophes, no question
+            marks around a turn.
     """
-    said = [*(turn.content for turn in item.history), item.question]
-    own = item.retrieval_query
+    turns = [*(turn.content for turn in item.history), item.question]
+    declared_query = item.retrieval_query
     if plain:
-        said, own = list(map(_plain, said)), _plain(own) if own else None
-    return SearchQuery.of_turns(said, own, form, item.id)
+        turns = list(map(_plain, turns))
+        declared_query = _plain(declared_query) if declared_query else None
+    return SearchQuery.of_turns(turns, declared_query, form, item.id)
 
 
 def _plain(text: str) -> str:
@@ -235,20 +261,21 @@ def _plain(text: str) -> str:
 
 
 def first_line(reply: str) -> str:
+    """Return the first line of a reply."""
     return reply.lstrip("\n").partition("\n")[0]
 
 
 def own_turn(reply: str) -> str:
-    """The lines that are not blank, up to one that begins another turn, question or passage."""
+    """Return the lines before another turn, question or passage, without blank lines."""
     lines: list[str] = []
     for line in filter(str.strip, reply.split("\n")):
-        if line.startswith(_BEGINNINGS) or (lines and line.startswith(_ANSWERS)):
+        if line.startswith(_TURN_STARTS) or (lines and line.startswith(_ANSWER_STARTS)):
             break
         lines.append(line)
     return "\n".join(lines)
 
 
-# Of `--post-process`; None leaves replies as they are.
+# Functions of `--post-process`. None leaves replies unchanged.
 TRIMMERS: dict[str, Callable[[str], str] | None] = {
     "off": None,
     "first-line": first_line,
@@ -258,10 +285,9 @@ TRIMMERS: dict[str, Callable[[str], str] | None] = {
 
 @dataclass
 class _QaQuestions:
-    """Streams the questions. The first call reads and checks all of them.
+    """Stream of the questions. The first call reads and checks all of them.
 
-    What was found for a block of them is kept, so that nothing is searched for twice, and nothing
-    at all behind the last question that is wanted.
+    Passages are retrieved per batch, when its first question is needed, and kept for later calls.
     """
 
     options: QaOptions
@@ -269,94 +295,93 @@ class _QaQuestions:
     corpus: QaCorpus | None
     prompts: QaPrompts
     items: list[QaQuestion] | None = None
-    places: Mapping[GoldPassage, frozenset[int]] = field(default_factory=dict)
-    found: dict[int, list[FoundPassages]] = field(default_factory=dict)
+    gold_numbers: Mapping[GoldPassage, frozenset[int]] = field(default_factory=dict)
+    results: dict[int, list[FoundPassages]] = field(default_factory=dict)
 
     def __call__(self) -> Iterator[Question]:
         if self.items is None:
-            self.items = self._checked(read_items(self.options, self.files))
+            self.items = self._select_items(read_items(self.options, self.files))
         items, setting, corpus = self.items, self.options.setting, self.corpus
-        counts: Counter[str] = Counter()  # of what became of searches
+        counts: Counter[str] = Counter()  # Searches by warning.
         seen = 0
         try:
-            for start in range(0, len(items), _BLOCK):
-                block = items[start : start + _BLOCK]
-                for item, found in zip(block, self._search(start, block), strict=True):
+            for start in range(0, len(items), BATCH_SIZE):
+                batch = items[start : start + BATCH_SIZE]
+                for item, retrieved in zip(batch, self._search(start, batch), strict=True):
                     seen += 1
                     outcome = ""
-                    if setting == "retrieved" and not found.numbers:
+                    if setting == "retrieved" and not retrieved.numbers:
                         outcome = _EMPTY
-                    elif setting == "irrelevant" and found.rank is None:
-                        outcome = _DRAWN if found.numbers else _LEFT_OUT
-                    counts.update(filter(None, [outcome]))
+                    elif setting == "irrelevant" and retrieved.rank is None:
+                        outcome = _SAMPLED if retrieved.numbers else _LEFT_OUT
+                    if outcome:
+                        counts[outcome] += 1
                     if outcome is not _LEFT_OUT:
-                        yield self._question(item, found)
+                        yield self._question(item, retrieved)
             if seen and counts[_LEFT_OUT] == seen:
                 raise InputError(
                     f"--setting irrelevant: the corpus {self.options.corpus_path} has no "
-                    f"irrelevant passage for any of the {seen:,} questions; every one that comes "
-                    f"after rank {self.options.irrelevant_rank} or was not found is gold or holds "
-                    "an answer. Name a corpus with more passages"
+                    f"irrelevant passage for any of the {seen:,} questions: all passages after "
+                    f"rank {self.options.irrelevant_rank} are gold or have an answer. Name a "
+                    "corpus with more passages"
                 )
         finally:
             if corpus is not None:
-                about = f"--setting {setting}, {self.options.retriever}"
+                settings = f"--setting {setting}, {self.options.retriever}"
                 for outcome, count in counts.items():
-                    corpus.note(f"{about}: {count:,} of {seen:,} questions: {outcome}")
+                    corpus.note(f"{settings}: {count:,} of {seen:,} questions: {outcome}")
                 corpus.close()
 
-    def _checked(self, items: list[QaQuestion]) -> list[QaQuestion]:
-        """The items that can be asked; gold passages that are known by a name are looked up."""
+    def _select_items(self, items: list[QaQuestion]) -> list[QaQuestion]:
+        """Check the items, look up named gold passages, and return the items to ask."""
         options, corpus = self.options, self.corpus
         for item in items:
-            for name in _WRITTEN.get(options.setting, ()):
+            for name in _META_FIELDS.get(options.setting, ()):
                 if name in item.meta:
                     raise InputError(
-                        f"{item.place}, field 'meta.{name}': found one, and a run with --setting "
-                        f"{options.setting} writes what it finds under that name; rename the "
-                        "field, or leave it out"
+                        f"{item.place}, field 'meta.{name}': found one, but a run with --setting "
+                        f"{options.setting} writes this field. Rename yours, or leave it out"
                     )
         if corpus is not None and (options.task == "questions" or options.setting == "gold"):
-            self.places = corpus.look_up(items)
+            self.gold_numbers = corpus.look_up(items)
         if options.setting != "gold":
             return items
-        places = self.places
-        if nameless := [
-            item.id
-            for item in items
-            if not all(gold.text is not None or gold in places for gold in item.gold)
-        ]:
-            raise InputError(
-                f"--setting gold: {_count(nameless)} have gold passages by their names only; add "
-                "--corpus PATH, where their texts are"
-                + "; --variant distractor has them too"
-                * (options.task == "hotpotqa")
+        without_text = [item.id for item in items if not self._has_gold_texts(item)]
+        if without_text:
+            message = (
+                f"--setting gold: {_count(without_text)} have gold passages with names only. Add "
+                "--corpus PATH with their texts"
             )
-        asked = [item for item in items if item.gold]
+            if options.task == "hotpotqa":
+                message += ", or use --variant distractor, which has them"
+            raise InputError(message)
+        with_gold = [item for item in items if item.gold]
         lacking = [item.id for item in items if not item.gold]
-        if lacking and not (options.without_gold == "skip" and asked):
-            where = {
-                "nq": "--gold FILE names DPR's nq-test_gold_info.json",
-                "questions": 'give each question a "gold" list of ids or titles of passages, or '
+        if lacking and not (options.without_gold == "skip" and with_gold):
+            remedy = {
+                "nq": "Add --gold FILE with DPR's nq-test_gold_info.json",
+                "questions": 'Give each question a "gold" list of ids or titles of passages, or '
                 'contexts with "gold": true',
-            }.get(options.task, "take a copy of the data that has them")
-            skip = "; --without-gold skip asks the others" * bool(asked)
-            raise InputError(
-                f"--setting gold: {_count(lacking)} have no gold passage; {where}{skip}"
-            )
-        return asked
+            }.get(options.task, "Take a copy of the data that has them")
+            if with_gold:
+                remedy += ", or add --without-gold skip to ask only the others"
+            raise InputError(f"--setting gold: {_count(lacking)} have no gold passage. {remedy}")
+        return with_gold
 
-    def _search(self, start: int, block: Sequence[QaQuestion]) -> list[FoundPassages]:
+    def _has_gold_texts(self, item: QaQuestion) -> bool:
+        return all(gold.text is not None or gold in self.gold_numbers for gold in item.gold)
+
+    def _search(self, start: int, batch: Sequence[QaQuestion]) -> list[FoundPassages]:
         options, corpus = self.options, self.corpus
         if not options.searches or corpus is None:
-            return [FoundPassages(())] * len(block)
-        if start not in self.found:
+            return [FoundPassages(())] * len(batch)
+        if start not in self.results:
             plain = options.task == "topiocqa"
-            queries = [query_of(item, options.retrieval_query, plain=plain) for item in block]
-            self.found[start] = corpus.find(block, queries)
-        return self.found[start]
+            queries = [query_of(item, options.retrieval_query, plain=plain) for item in batch]
+            self.results[start] = corpus.find(batch, queries)
+        return self.results[start]
 
-    def _question(self, item: QaQuestion, found: FoundPassages) -> Question:
+    def _question(self, item: QaQuestion, retrieved: FoundPassages) -> Question:
         options, answerable = self.options, item.answerable
         contexts: list[Passage] = []
         more: dict[str, Any] = {}
@@ -364,12 +389,15 @@ class _QaQuestions:
             contexts = self._gold_passages(item)
             answerable = item.answerable is not False
         elif options.setting == "irrelevant":
-            contexts = self._passages(found, [[]])
-            more = {"irrelevant_rank": found.rank, "irrelevant_found": found.rank is not None}
+            contexts = self._passages(retrieved, [[]])
+            more = {
+                "irrelevant_rank": retrieved.rank,
+                "irrelevant_found": retrieved.rank is not None,
+            }
             answerable = False
         elif options.setting == "retrieved":
-            contexts, more = self._retrieved(item, found)
-            # A passage that is not gold may hold the answer too.
+            contexts, more = self._retrieved(item, retrieved)
+            # Without a gold passage, another passage may still have the answer.
             if item.gold and item.answerable is not False:
                 answerable = True if more["gold_retrieved"] else None
         record = Record(
@@ -386,51 +414,51 @@ class _QaQuestions:
         return Question(record, self.prompts.messages(item, contexts))
 
     def _retrieved(
-        self, item: QaQuestion, found: FoundPassages
+        self, item: QaQuestion, retrieved: FoundPassages
     ) -> tuple[list[Passage], dict[str, Any]]:
-        """The passages in rank order, and when the gold ones that are needed had been found."""
+        """Return the passages in rank order, and the rank at which the gold ones are complete."""
         assert self.corpus is not None
-        golds = self.corpus.match(found.numbers, item.gold)
+        golds = self.corpus.match(retrieved.numbers, item.gold)
         needed = len(item.gold) if self.options.needs_all else min(1, len(item.gold))
         seen: set[int] = set()
         rank = None
-        for place, which in enumerate(golds, start=1):
-            seen.update(which)
+        for passage_rank, matches in enumerate(golds, start=1):
+            seen.update(matches)
             if rank is None and needed and len(seen) >= needed:
-                rank = place
-        known = bool(item.gold)
-        more = {"gold_retrieved": rank is not None if known else None, "gold_rank": rank}
-        return self._passages(found, golds, known=known), more
+                rank = passage_rank
+        has_gold = bool(item.gold)
+        more = {"gold_retrieved": rank is not None if has_gold else None, "gold_rank": rank}
+        return self._passages(retrieved, golds, has_gold=has_gold), more
 
     def _passages(
-        self, found: FoundPassages, golds: Sequence[Sequence[int]], *, known: bool = True
+        self, retrieved: FoundPassages, golds: Sequence[Sequence[int]], *, has_gold: bool = True
     ) -> list[Passage]:
-        """The passages by their numbers; `gold` stays open where no gold passage is known."""
+        """Return the passages. Their `gold` is None if the item has no known gold passage."""
         assert self.corpus is not None
-        passages = [self.corpus.passage(number) for number in found.numbers]
-        for passage, which in zip(passages, golds, strict=False):
-            passage.gold = bool(which) if known else None
+        passages = [self.corpus.passage(number) for number in retrieved.numbers]
+        for passage, matches in zip(passages, golds, strict=False):
+            passage.gold = bool(matches) if has_gold else None
         return passages
 
     def _gold_passages(self, item: QaQuestion) -> list[Passage]:
-        """The gold passages, each text once: as the corpus has it, where it was named there."""
-        found: dict[str, tuple[bool, Passage]] = {}
+        """Return the gold passages without repeated texts. Passages of the corpus have priority."""
+        unique: dict[str, tuple[bool, Passage]] = {}
         for gold in item.gold:
             if gold.text is not None:
                 passages = [Passage(gold.text, id=gold.id, title=gold.title)]
             else:
                 assert self.corpus is not None
-                numbers = sorted(self.places[gold])
+                numbers = sorted(self.gold_numbers[gold])
                 passages = [self.corpus.passage(number) for number in numbers]
             in_corpus = gold.text is None
             for passage in passages:
                 passage.gold = True
-                same = " ".join(words(passage.text)) or passage.text
-                if same not in found or in_corpus > found[same][0]:
-                    found[same] = in_corpus, passage
-        return [passage for _, passage in found.values()]
+                key = " ".join(words(passage.text)) or passage.text
+                if key not in unique or in_corpus > unique[key][0]:
+                    unique[key] = in_corpus, passage
+        return [passage for _, passage in unique.values()]
 
 
 def _count(ids: Sequence[str]) -> str:
-    shown = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
-    return f"{len(ids):,} questions ({shown})"
+    listed = ", ".join(ids[:MAX_LISTED_IDS]) + (", …" if len(ids) > MAX_LISTED_IDS else "")
+    return f"{len(ids):,} questions ({listed})"

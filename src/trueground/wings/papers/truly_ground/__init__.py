@@ -1,4 +1,4 @@
-"""Truly-Ground (Lee et al. 2024): does an answer use all of its context that it needs, and no more?
+"""Truly-Ground (Lee et al. 2024): answers that use all necessary context, and nothing else.
 
 The declaration: options, and the paper's studies. Listing benchmarks loads nothing heavy.
 """
@@ -14,16 +14,16 @@ from trueground.errors import UsageError
 from trueground.options import Option
 from trueground.wings.papers.truly_ground.studies import STUDIES
 
-DISTRACTOR_SET = "2k_distractor"  # of the published file of distractors
+DISTRACTOR_SET = "2k_distractor"  # In the published file of distractors.
 _WITH_DISTRACTORS = {"dist": (True,)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrulyGroundOptions(TaskOptions):
-    """How a task is asked.
+    """Options of the Truly-Ground tasks.
 
-    A run of several tasks shares its options, so those about distractors may be given for every
-    task. They have no effect on the -gold ones, whose identity they are no part of.
+    A run of several tasks shares its options, so every task accepts the options for distractors.
+    They have no effect on the -gold tasks.
     """
 
     preset: Annotated[
@@ -102,34 +102,48 @@ class TrulyGroundOptions(TaskOptions):
     def __post_init__(self) -> None:
         if self.distractors is not None and self.retriever is not None:
             raise UsageError(
-                "--distractors takes distractors from a file and --retriever mines new ones; give "
-                "one of the two"
+                "--distractors takes distractors from a file, and --retriever mines new ones. Use "
+                "only one of the two"
             )
         if self.distractors is not None and self.corpus is not None:
-            raise UsageError("--corpus is for mining with --retriever; --distractors needs none")
-        for name in ("distractors", "retriever", "corpus", "budget") * self.closed_book:
-            if getattr(self, name) is not None:
+            raise UsageError(
+                "--corpus is for mining with --retriever. Leave it out with --distractors"
+            )
+        if self.closed_book:
+            self._reject_distractor_options()
+
+    def _reject_distractor_options(self) -> None:
+        values = {
+            "distractors": self.distractors,
+            "retriever": self.retriever,
+            "corpus": self.corpus,
+            "budget": self.budget,
+        }
+        for name, value in values.items():
+            if value is not None:
                 raise UsageError(
-                    f"--{name} is for the tasks with distractors; truly-ground/no-context shows no "
-                    "context at all: leave it out"
+                    f"--{name} is for the tasks with distractors. Leave it out for "
+                    "truly-ground/no-context, which has no contexts"
                 )
 
     @property
     def version(self) -> str:
-        """That of the questions and gold contexts, `original` or `conflict`."""
+        """Version of the questions and gold contexts: `original` or `conflict`."""
         return "conflict" if self.task.startswith("conflict") else "original"
 
     @property
     def dist(self) -> bool:
+        """Whether the task has distractors."""
         return self.task.endswith("-dist")
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether contexts may have to fit into a number of tokens."""
+        """Whether contexts may be limited to a number of tokens."""
         return self.dist or self.input_cap is not None
 
     @property
     def closed_book(self) -> bool:
+        """Whether the task has no contexts."""
         return self.task == "no-context"
 
 
@@ -142,7 +156,7 @@ BENCHMARK = Benchmark(
     options=TrulyGroundOptions,
     make="trueground.wings.papers.truly_ground.task:make_task",
     studies=STUDIES,
-    judge=lambda given: "cross-encoder" if given.get("preset") == "paper" else "lexical",
+    judge=lambda options: "cross-encoder" if options.get("preset") == "paper" else "lexical",
     package=__name__,
 )
 add_benchmark(BENCHMARK)

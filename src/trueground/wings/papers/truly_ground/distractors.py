@@ -1,4 +1,4 @@
-"""Distractors: from the publisher's file or mined, as many as budget and cap leave room for.
+"""Distractors from a file or a corpus, limited by the budget and the cap.
 
 Source: Lee et al. 2024, section 3.2 (step 5), section 4.2 (positions) and appendix A.9.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,20 +37,23 @@ from trueground.wings.papers.user_files import read_entries
 from trueground.wings.search import MemoryCorpus
 
 Ranked = list[Sequence[Passage]]
-CHARACTERS = 4  # to a token
+CHARACTERS = 4  # Per token.
 APPROXIMATION = f"{CHARACTERS} characters a token"
 _MINED_BUDGET = 2048
 _LOCAL = "hf:"
-_SHOWN = 5
-_BETWEEN = 8  # tokens between two contexts, at most
+MAX_LISTED_IDS = 5
+_MAX_SEPARATOR_TOKENS = 8  # Between two contexts.
 
 
 @dataclass(frozen=True)
 class Distractors:
-    """Where distractors come from; `options` and `files` are part of the run's identity.
+    """A source of distractors.
 
-    `budget` is that of all contexts together, in tokens; None: all are shown. `rank(items)` gives
-    each question's distractors, the nearest first, and raises InputError.
+    Attributes:
+        options: Options that are part of the run's identity.
+        files: Files that are part of the run's identity.
+        budget: The maximum number of tokens of all contexts. None: no limit.
+        rank: Returns each question's distractors, nearest first. Raises InputError.
     """
 
     options: dict[str, str | bool | None]
@@ -59,7 +63,7 @@ class Distractors:
 
 
 def make_distractors(options: TrulyGroundOptions, data: Path | None) -> Distractors:
-    """As the options say; without a word the data's own file, or else mined by bm25."""
+    """Return the source of distractors. Default: the file of the data, or else bm25."""
     path = options.distractors
     if path is None and options.retriever is None and options.corpus is None:
         path = get_dataset(DATASET).look_for_json(DISTRACTORS, data)
@@ -67,43 +71,44 @@ def make_distractors(options: TrulyGroundOptions, data: Path | None) -> Distract
         return _from_file(path, options)
     if options.distractor_set != DISTRACTOR_SET:
         raise UsageError(
-            f"--distractor-set {options.distractor_set}: it names a set of a file of distractors, "
-            "and there is none; add --distractors FILE, or leave it out"
+            f"--distractor-set {options.distractor_set} needs a file of distractors. Add "
+            "--distractors FILE, or leave the option out"
         )
     return _mined(options, data)
 
 
 def _from_file(path: Path, options: TrulyGroundOptions) -> Distractors:
-    """The file {qId: {SET: [context, …]}}; all of a set, unless there is a budget."""
+    """Return the distractors of a file {qId: {SET: [context, …]}}."""
     if not path.is_file():
-        what = "is no file" if path.exists() else "does not exist"
-        raise InputError(f"--distractors {path} {what}; name a file as the publisher's")
+        state = "isn't a file" if path.exists() else "does not exist"
+        raise InputError(f"--distractors {path} {state}; expected a file of distractors")
     name = options.distractor_set
 
     def rank(items: Sequence[VersionQuestion]) -> Ranked:
-        """Without doubles, and without a text that is a gold context too."""
+        """Leave out repeated distractors, and those with the text of a gold context."""
         entries = read_entries(path)
-        found: Ranked = []
+        ranked: Ranked = []
         for item in items:
-            entry, gold = find_entry(path, entries, item.id), {one.text for one in item.gold}
+            entry = find_entry(path, entries, item.id)
+            gold = {passage.text for passage in item.gold}
             try:
                 if not isinstance(entry.get(name), list):
                     sets = ", ".join(entry) or "none"
-                    what = describe(entry[name]) if name in entry else "no such set"
-                    raise Problem(name, f"{what}; there are: {sets}", "a list of str")
+                    value = describe(entry[name]) if name in entry else "no such set"
+                    raise Problem(name, f"{value}; available sets: {sets}", "a list of str")
                 others = parse_contexts(name, entry[name], gold=False)
             except Problem as problem:
                 raise InputError(problem.message(f"{path}, qId {item.id!r}")) from None
-            found.append([one for one in others if one.text not in gold])
-        return found
+            ranked.append([passage for passage in others if passage.text not in gold])
+        return ranked
 
     return Distractors({"distractors": name, "retriever": None}, (path,), options.budget, rank)
 
 
 def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
-    """The nearest passages of a corpus, without those of pages that hold a gold context.
+    """Return the nearest passages of a corpus, without pages that have a gold context.
 
-    They are the same for both versions of a question: pages are those of either version.
+    The gold pages of both versions are left out, so that both have the same distractors.
     """
     folder = options.corpus or data
     files: tuple[Path, ...]
@@ -120,21 +125,21 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
         original = dataset.find_json(VERSIONS["original"], data)
 
     def rank(items: Sequence[VersionQuestion]) -> Ranked:
-        others = read_items(original, dataset.find_json(META, data)) if original else []
-        gold_of = {one.id: one.gold for one in others}
-        contexts = [(*item.gold, *gold_of.get(item.id, ())) for item in items]
-        gold = [Gold(tuple(sorted(pages_of(c))), tuple(one.text for one in c)) for c in contexts]
+        originals = read_items(original, dataset.find_json(META, data)) if original else []
+        original_gold = {item.id: item.gold for item in originals}
+        gold = [_gold_of((*item.gold, *original_gold.get(item.id, ()))) for item in items]
         try:
             queries = [item.question for item in items]
             mined = mine(corpus, opened, queries, gold, options.top)
         finally:
             opened.close()
-        found = {}
-        for index in {i for row in mined for i in row}:
-            one = corpus.passages[index]  # a page that has no address is named by its title
-            source = one.source if one.source != one.title else None
-            found[index] = Passage(one.text, title=one.title, gold=False, source=source)
-        return [[found[index] for index in row] for row in mined]
+        passages = {}
+        for index in set(chain.from_iterable(mined)):
+            passage = corpus.passages[index]
+            # The source of a page without an address is its title.
+            source = passage.source if passage.source != passage.title else None
+            passages[index] = Passage(passage.text, title=passage.title, gold=False, source=source)
+        return [[passages[index] for index in indices] for indices in mined]
 
     return Distractors(
         {
@@ -148,15 +153,19 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
     )
 
 
+def _gold_of(contexts: Sequence[Passage]) -> Gold:
+    return Gold(tuple(sorted(pages_of(contexts))), tuple(passage.text for passage in contexts))
+
+
 class TokenCounter(NamedTuple):
-    """`count(texts)` gives the tokens of each; `name` says whose, as part of a run's identity."""
+    """A function that counts the tokens of texts, and its name in the run's identity."""
 
     name: str
     count_tokens: Callable[[Sequence[str]], list[int]]
 
 
 def make_counter(tokenizer: str | None, model: str | None) -> TokenCounter:
-    """The tokenizer named, else that of a model `hf:…`, else 4 characters a token."""
+    """Return a counter with the given tokenizer, that of a model `hf:…`, or by characters."""
     if tokenizer is None and model is not None and model.startswith(_LOCAL):
         tokenizer = model.removeprefix(_LOCAL)
     if tokenizer is None:
@@ -165,9 +174,9 @@ def make_counter(tokenizer: str | None, model: str | None) -> TokenCounter:
         )
     from trueground.encoders import make_token_counter
 
-    # A file is named by its content, so that it may lie elsewhere on another machine.
-    place = Path(tokenizer).expanduser()
-    file = place / "tokenizer.json" if place.is_dir() else place
+    # The checksum identifies a file, as its path may differ between machines.
+    path = Path(tokenizer).expanduser()
+    file = path / "tokenizer.json" if path.is_dir() else path
     name = tokenizer
     if file.is_file():
         name = f"tokenizer.json sha256:{sha256(file.read_bytes()).hexdigest()[:16]}"
@@ -177,16 +186,19 @@ def make_counter(tokenizer: str | None, model: str | None) -> TokenCounter:
 def cut_to_budget(
     items: Sequence[VersionQuestion], ranked: Ranked, budget: int, counter: TokenCounter
 ) -> Ranked:
-    """The nearest distractors that fit; `budget` holds all contexts, and the gold ones always stay.
+    """Return the nearest distractors that fit into the budget of all contexts.
 
-    A context's tokens are those of its title line and text.
+    Gold contexts are never cut. The tokens of a context are those of its title line and text.
     """
     pairs = list(zip(items, ranked, strict=True))
-    tokens = _tokens((one for item, others in pairs for one in (*item.gold, *others)), counter)
+    contexts: list[Passage] = []
+    for item, others in pairs:
+        contexts += (*item.gold, *others)
+    tokens = _tokens(contexts, counter)
     chosen: Ranked = []
     for item, others in pairs:
-        room = budget - sum(tokens[format_context(one)] for one in item.gold)
-        lengths = [tokens[format_context(one)] for one in others]
+        room = budget - sum(tokens[format_context(passage)] for passage in item.gold)
+        lengths = [tokens[format_context(passage)] for passage in others]
         chosen.append([others[i] for i in fill(range(len(others)), lengths, room)])
     return chosen
 
@@ -196,36 +208,45 @@ def cut_to_cap(
     chosen: Ranked,
     cap: int,
     counter: TokenCounter,
-    write: Callable[[VersionQuestion, Sequence[Passage]], str],
+    render: Callable[[VersionQuestion, Sequence[Passage]], str],
 ) -> Ranked:
-    """The farthest distractors taken away until every prompt, as `write` has it, has `cap` tokens.
+    """Remove the farthest distractors until every prompt has at most `cap` tokens.
 
-    UsageError where a prompt is longer even without any distractor.
+    Args:
+        items: The questions.
+        chosen: The distractors of each question.
+        cap: The maximum number of tokens of a prompt.
+        counter: The counter of tokens.
+        render: Returns the prompt of a question with some distractors.
+
+    Raises:
+        UsageError: A prompt is too long even without distractors.
     """
-    bare = counter.count_tokens([write(item, ()) for item in items])
-    if ids := [item.id for item, length in zip(items, bare, strict=True) if length > cap]:
-        first = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
+    bare = counter.count_tokens([render(item, ()) for item in items])
+    ids = [item.id for item, length in zip(items, bare, strict=True) if length > cap]
+    if ids:
+        first = ", ".join(ids[:MAX_LISTED_IDS]) + (", …" if len(ids) > MAX_LISTED_IDS else "")
         raise UsageError(
             f"--input-cap {cap}: {len(ids)} prompts are longer even without distractors ({first}; "
-            f"tokens: {counter.name}). Gold contexts are never cut: raise the cap, or leave it out"
+            f"tokens: {counter.name}). Gold contexts are never cut. Raise the cap, or leave it out"
         )
-    found = [list(others) for others in chosen]
+    kept = [list(others) for others in chosen]
     long = dict.fromkeys(range(len(items)), 0)
     tokens: dict[str, int] = {}
     while long:
-        lengths = counter.count_tokens([write(items[i], found[i]) for i in long])
+        lengths = counter.count_tokens([render(items[i], kept[i]) for i in long])
         long = {i: n - cap for i, n in zip(long, lengths, strict=True) if n > cap}
-        tokens = tokens or _tokens((one for i in long for one in found[i]), counter)
-        # One goes, and as many more as surely must; the prompt is counted again afterwards.
+        tokens = tokens or _tokens(chain.from_iterable(kept[i] for i in long), counter)
+        # Remove one distractor, and more while the estimate is too long. Then count again.
         for i, over in long.items():
-            over -= tokens[format_context(found[i].pop())] + _BETWEEN
-            while found[i] and over > 0:
-                over -= tokens[format_context(found[i].pop())] + _BETWEEN
-    return [*found]
+            over -= tokens[format_context(kept[i].pop())] + _MAX_SEPARATOR_TOKENS
+            while kept[i] and over > 0:
+                over -= tokens[format_context(kept[i].pop())] + _MAX_SEPARATOR_TOKENS
+    return [*kept]
 
 
 def _tokens(passages: Iterable[Passage], counter: TokenCounter) -> dict[str, int]:
-    """The tokens of each context as it is written."""
+    """Return the number of tokens of each formatted context."""
     texts = list(dict.fromkeys(map(format_context, passages)))
     return dict(zip(texts, counter.count_tokens(texts), strict=True))
 
@@ -233,18 +254,21 @@ def _tokens(passages: Iterable[Passage], counter: TokenCounter) -> dict[str, int
 def place_gold(
     gold: Sequence[Passage], others: Sequence[Passage], position: str, seed: int, question: str
 ) -> list[Passage]:
-    """Gold contexts and distractors in one list; each kind keeps its own order.
+    """Merge gold contexts and distractors. Both keep their order.
 
-    `position`: beginning, middle (half of the distractors, rounded down, before them), end, or
-    random: the places are drawn from the seed and the question's id, so that they depend neither
-    on other questions nor on the wording of the contexts.
+    Args:
+        gold: The gold contexts.
+        others: The distractors.
+        position: beginning, middle (after half of the distractors, rounded down), end, or random.
+        seed: The seed of random positions.
+        question: The id of the question. With the seed, it determines random positions.
     """
     number = len(gold) + len(others)
     if position == "random":
         order = sorted(range(number), key=lambda n: draw_number(seed, question, n, separator="/"))
-        places = set(order[: len(gold)])
+        indices = set(order[: len(gold)])
     else:
         starts = {"beginning": 0, "middle": len(others) // 2, "end": len(others)}
-        places = set(range(starts[position], starts[position] + len(gold)))
+        indices = set(range(starts[position], starts[position] + len(gold)))
     golden, other = iter(gold), iter(others)
-    return [next(golden if place in places else other) for place in range(number)]
+    return [next(golden if index in indices else other) for index in range(number)]

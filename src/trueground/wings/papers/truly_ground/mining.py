@@ -1,7 +1,7 @@
-"""Distractors: passages that look like an answer to a question and hold none.
+"""Mine distractors: passages that are similar to a question but don't answer it.
 
-Source: Truly-Ground, step 5 and appendix A.9: the 40 nearest passages to a question, without those
-of pages that hold a gold fact, added in the order of their rank.
+Following step 5 and appendix A.9 of Truly-Ground, these are the 40 nearest passages, in the order
+of their rank, without those of pages that have a gold fact.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TOP = 40
 
 @dataclass(frozen=True)
 class Gold:
-    """What a question's gold contexts are: the titles or addresses of their pages, their texts."""
+    """Gold contexts of a question: titles or addresses of their pages, and their texts."""
 
     pages: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -31,12 +31,21 @@ def mine(
     gold: Sequence[Gold],
     top: int = TOP,
 ) -> list[list[int]]:
-    """For each query the numbers of its `top` distractors in the corpus, nearest first.
+    """Return the distractors of each query as indices into the corpus, nearest first.
 
-    Left out are all passages of the gold pages, passages whose text is that of a gold context, and
-    those whose text came before (case and white space make no difference). Where that leaves fewer
-    than `top`, the search goes deeper until there are as many or nothing more is found. UsageError:
-    as many golds as queries are needed, and a `top` of 1 or more.
+    Passages of gold pages are left out, and so are passages with the text of a gold context or of
+    an earlier distractor. Case and whitespace are ignored. If fewer than `top` are left, the search
+    goes deeper.
+
+    Args:
+        corpus: The corpus.
+        opened: The retriever of the corpus.
+        queries: The queries.
+        gold: The gold contexts of each query.
+        top: The number of distractors per query.
+
+    Raises:
+        UsageError: The numbers of queries and golds differ, or `top` is below 1.
     """
     if len(queries) != len(gold) or top < 1:
         raise UsageError(
@@ -47,9 +56,9 @@ def mine(
     waiting = list(range(len(queries)))
     depth = 2 * top
     while waiting:
-        found = opened.retriever.search([queries[i] for i in waiting], depth)
+        results = opened.retriever.search([queries[i] for i in waiting], depth)
         deeper = []
-        for i, hits in zip(waiting, found, strict=True):
+        for i, hits in zip(waiting, results, strict=True):
             numbers = [hit.index for hit in hits]
             mined[i] = _distractors(corpus, numbers, gold[i], top)
             if len(mined[i]) < top and len(hits) == depth < len(corpus.passages):
@@ -59,11 +68,15 @@ def mine(
 
 
 def fill(ranked: Sequence[int], lengths: Sequence[int], room: int, skip: bool = False) -> list[int]:
-    """The passages, in rank order, that fit into `room` tokens together.
+    """Return the passages, in rank order, that fit into a number of tokens.
 
-    `lengths[k]` are the tokens of `ranked[k]`. The first passage that does not fit ends the list:
-    so a larger room only ever adds to a smaller one, and every point of a curve over room holds
-    the nearest passages. With `skip` it is passed over and later, shorter ones may still come.
+    The first passage that doesn't fit ends the list. A larger limit therefore only adds passages.
+
+    Args:
+        ranked: The passages.
+        lengths: The number of tokens of each passage.
+        room: The maximum number of tokens.
+        skip: Skip passages that don't fit, instead of ending the list.
     """
     taken: list[int] = []
     for passage, length in zip(ranked, lengths, strict=True):
@@ -78,17 +91,17 @@ def fill(ranked: Sequence[int], lengths: Sequence[int], room: int, skip: bool = 
 def _distractors(corpus: MemoryCorpus, numbers: Sequence[int], gold: Gold, top: int) -> list[int]:
     pages = {page_key(page) for page in gold.pages}
     seen = {_text_key(text) for text in gold.texts}
-    found: list[int] = []
+    distractors: list[int] = []
     for number in numbers:
-        if len(found) == top:
+        if len(distractors) == top:
             break
         if not pages.isdisjoint(corpus.passages.page_keys(number)):
             continue
         key = _text_key(corpus.passages.texts[number])
         if key not in seen:
             seen.add(key)
-            found.append(number)
-    return found
+            distractors.append(number)
+    return distractors
 
 
 def _text_key(text: str) -> str:

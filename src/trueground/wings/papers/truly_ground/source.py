@@ -1,8 +1,8 @@
-"""Truly-Ground's own files: entries → questions with contexts and references, every field checked.
+"""Read and check Truly-Ground's files: questions with contexts and references.
 
-An answer as the files write it: `|` stands between alternatives, `&` between parts that are all
-needed, and lines after the first (some with a real line break, some with the two characters \\n)
-give the alternatives of one part, headed by it.
+In an answer, `|` separates alternatives, and `&` separates parts that are all needed. Each further
+line has the alternatives of one part, starting with that part. Lines end with a line break or with
+the two characters \\n.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from msgspec import Meta
 
@@ -29,7 +29,7 @@ TEXTS, TITLES = "localDocId2localDocText", "localDocId2title"
 FILES = (*VERSIONS.values(), META, DISTRACTORS, TEXTS, TITLES)
 DATASET = "truly-ground"
 PART = " & "
-MOST_REFERENCES = 1000  # of one answer
+MAX_REFERENCES = 1000  # Combinations of the alternatives of an answer.
 _DIGITS = re.compile(r"[0-9]{1,15}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _HEADED = re.compile(
@@ -59,7 +59,7 @@ class _Factors(DataRow):
 
 @dataclass(frozen=True)
 class VersionQuestion:
-    """One question of one version; `popularity`, `contexts` and `answer` are its three factors."""
+    """A question of one version. `popularity`, `contexts` and `answer` are its factors."""
 
     id: str
     question: str
@@ -72,34 +72,47 @@ class VersionQuestion:
 
 
 def read_items(questions: Path, meta: Path) -> list[VersionQuestion]:
-    """Every question, in the order of the numbers in their ids: the same in both versions.
+    """Return all questions, ordered by the numbers in their ids, as in both versions.
 
-    InputError: what is missing or wrong, and where.
+    Args:
+        questions: The file of the questions of a version.
+        meta: The file of their factors.
+
+    Raises:
+        InputError: An entry or a field is missing or invalid.
     """
-    factors, entries = read_entries(meta), read_entries(questions)
+    factors = read_entries(meta)
+    entries = read_entries(questions)
+    items = []
+    for key in sorted(entries, key=_natural_sort_key):
+        instance = read_entry(_Instance, questions, entries, key)
+        items.append(_item(instance, read_entry(_Factors, meta, factors, key)))
+    return items
 
-    def natural(key: str) -> tuple[list[str], list[int], str]:  # Q2 before Q10
-        return _DIGITS.split(key), [int(number) for number in _DIGITS.findall(key)], key
 
-    return [
-        _item(
-            read_entry(_Instance, questions, entries, key), read_entry(_Factors, meta, factors, key)
-        )
-        for key in sorted(entries, key=natural)
-    ]
+class _NaturalKey(NamedTuple):
+    """Sort key that puts Q2 before Q10."""
+
+    texts: list[str]
+    numbers: list[int]
+    key: str
+
+
+def _natural_sort_key(key: str) -> _NaturalKey:
+    return _NaturalKey(_DIGITS.split(key), [int(number) for number in _DIGITS.findall(key)], key)
 
 
 def read_entry(kind: type[E], file: Path, entries: dict[str, Any], key: str) -> E:
-    """The entry of a question. InputError: there is none, or a field is wrong."""
+    """Return a question's entry. Raise InputError if it is missing or a field is invalid."""
     return kind.read(f"{file}, qId {key!r}", find_entry(file, entries, key))
 
 
 def find_entry(file: Path, entries: dict[str, Any], key: str) -> dict[str, Any]:
-    """The entry of a question as it stands. InputError: there is none."""
+    """Return a question's entry, unchecked. Raise InputError if it is missing."""
     entry = entries.get(key)
     if not isinstance(entry, dict):
-        found = describe(entry) if key in entries else "no such entry"
-        raise InputError(f"{file}, qId {key!r}: found {found}; expected an object")
+        value = describe(entry) if key in entries else "no such entry"
+        raise InputError(f"{file}, qId {key!r}: found {value}; expected an object")
     return entry
 
 
@@ -110,9 +123,9 @@ def _item(entry: _Instance, factors: _Factors) -> VersionQuestion:
             raise Problem("qId", describe(entry.key), f"{key}, as the key of the entry")
         facts = tuple(filter(None, map(_clean, entry.facts)))
         gold = parse_contexts("context_list", entry.contexts, gold=True)
-        for name, found in (("atomic_texts", facts), ("context_list", gold)):
-            if not found:
-                raise Problem(name, "nothing but blanks", "one text or more")
+        for name, values in (("atomic_texts", facts), ("context_list", gold)):
+            if not values:
+                raise Problem(name, "only blanks", "one text or more")
         answer = _clean(entry.answer)
         if answer and not factors.has_answer:
             raise Problem("answer", describe(answer), "nothing, as has_answer is false")
@@ -139,23 +152,23 @@ def _clean(text: str) -> str:
 
 
 def parse_contexts(field: str, contexts: Sequence[Any], *, gold: bool) -> tuple[Passage, ...]:
-    """The passages of a list of contexts; those that stand there twice are taken once. Problem."""
+    """Return the passages of a list of contexts, without repetitions. Raise Problem."""
     unique: list[Passage] = []
     for number, text in enumerate(contexts):
         if not isinstance(text, str):
             raise Problem(f"{field}[{number}]", describe(text), "a str")
-        one = parse_context(_clean(text), gold=gold)
-        if one is None:
+        passage = parse_context(_clean(text), gold=gold)
+        if passage is None:
             raise Problem(f"{field}[{number}]", "a context without text", "a text")
-        if one not in unique:
-            unique.append(one)
+        if passage not in unique:
+            unique.append(passage)
     return tuple(unique)
 
 
 def parse_context(context: str, *, gold: bool) -> Passage | None:
-    """`Title: X [url]`, then the text, as a passage; None if there is no text.
+    """Parse a context: a line `Title: X [url]`, then the text.
 
-    A context without such a line is a text without a title.
+    A context without such a line has no title. The result is None if there is no text.
     """
     head = _HEADED.fullmatch(context.strip())
     text = (head["text"] if head else context).strip()
@@ -167,7 +180,7 @@ def parse_context(context: str, *, gold: bool) -> Passage | None:
 
 
 def format_context(passage: Passage) -> str:
-    """One context in the layout of Figure 12: its title with the address, a free line, the text."""
+    """Return a context in the format of Figure 12: title and address, a blank line, the text."""
     if passage.title is None:
         return passage.text
     source = f" [{passage.source}]" if passage.source else ""
@@ -175,31 +188,37 @@ def format_context(passage: Passage) -> str:
 
 
 def pages_of(passages: Iterable[Passage]) -> set[str]:
-    """By what the pages of the passages are known: their addresses and their titles."""
-    return {name for one in passages for name in (one.source, one.title) if name}
+    """Return the addresses and titles of the passages' pages."""
+    names = set()
+    for passage in passages:
+        names |= {passage.source, passage.title}
+    return {name for name in names if name}
 
 
 def parse_references(answer: str) -> list[str]:
-    """Every acceptable answer once; where it has parts, they are joined by " & ".
+    """Return every acceptable answer once, with its parts joined by " & ".
 
-    Empty for a blank answer. ValueError, whose words say what was found, for alternatives of a
-    part that the first line does not name, and for more than MOST_REFERENCES references.
+    A blank answer has none.
+
+    Raises:
+        ValueError: A line has alternatives of a part that the first line lacks, or there are more
+            than MAX_REFERENCES references. The message says what was found.
     """
     lines = [line for line in _LINES.split(answer.strip()) if line]
     if not lines:
         return []
-    first, *others = lines
+    first, *other_lines = lines
     parts = [_alternatives(part) for part in _PARTS.split(first)]
-    for line in others:
+    for line in other_lines:
         more = _alternatives(line)
         part = next((part for part in parts if more and more[0] in part), None)
         if part is None:
-            raise ValueError(f"alternatives of {line!r}, which is no part of {first!r}")
-        part += [one for one in more if one not in part]
-    if prod(map(len, parts)) > MOST_REFERENCES:
-        raise ValueError(f"more than {MOST_REFERENCES:,} combinations of alternatives")
+            raise ValueError(f"alternatives of {line!r}, which isn't a part of {first!r}")
+        part += [alternative for alternative in more if alternative not in part]
+    if prod(map(len, parts)) > MAX_REFERENCES:
+        raise ValueError(f"more than {MAX_REFERENCES:,} combinations of alternatives")
     return list(dict.fromkeys(PART.join(chosen) for chosen in product(*parts) if any(chosen)))
 
 
 def _alternatives(text: str) -> list[str]:
-    return [one for one in _ALTERNATIVES.split(text.strip()) if one]
+    return [alternative for alternative in _ALTERNATIVES.split(text.strip()) if alternative]

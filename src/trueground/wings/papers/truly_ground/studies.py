@@ -1,4 +1,4 @@
-"""The studies of Truly-Ground's leaderboard."""
+"""Tables and figures of Truly-Ground's leaderboard."""
 
 from __future__ import annotations
 
@@ -18,33 +18,36 @@ _ALL = (
     Measure("grounding_recall", "grounding recall"),
     _ACCURACY,
 )
-# What only the versions with distractors have; the gold versions do not depend on it.
+# Options that only affect the versions with distractors.
 _DISTRACTORS = frozenset(
     ("budget", "gold-position", "position-seed", "distractors", "retriever", "top", "input-cap")
 )
 # Appendix C: 2,048 tokens; the gold contexts anywhere among the distractors.
 _BUDGET, _POSITION = "2048", "random"
-_OWN_SETS = {"2k_distractor": "2048", "4k_distractor": "4096"}
+_SET_BUDGETS = {"2k_distractor": "2048", "4k_distractor": "4096"}
 
 
 def comparable(task: str, options: Mapping[str, Any], printed: Mapping[str, Any]) -> bool:
-    """The same length and position; without distractors there is nothing to differ in.
+    """Return whether a run has the length and position of a printed number.
 
-    Mined distractors count as well as the paper's file, whose sets are named for their length.
+    Both mined distractors and the sets of the paper's file, named after their length, are
+    comparable. Without distractors, runs are comparable with numbers without options.
     """
     if not task.endswith("-dist"):
         return not printed
     budget, position = printed.get("budget", _BUDGET), printed.get("gold-position", _POSITION)
-    asked = options.get("budget", _BUDGET)
-    if asked == "all":
-        asked = _OWN_SETS.get(str(options.get("distractors")))
-    return bool(asked == budget and options.get("gold-position", _POSITION) == position)
+    run_budget = options.get("budget", _BUDGET)
+    if run_budget == "all":
+        run_budget = _SET_BUDGETS.get(str(options.get("distractors")))
+    return bool(run_budget == budget and options.get("gold-position", _POSITION) == position)
 
 
 def _counted(options: Mapping[str, Any]) -> str:
-    """Each model's own tokens are one way to count, however many models there are."""
-    named = str(options.get("tokenizer", ""))
-    return named if "characters" in named else "a tokenizer" * bool(named)
+    """Return how tokens are counted. All tokenizers of models are one way to count."""
+    tokenizer = str(options.get("tokenizer", ""))
+    if not tokenizer or "characters" in tokenizer:
+        return tokenizer
+    return "a tokenizer"
 
 
 STUDIES = Studies(
@@ -65,8 +68,8 @@ STUDIES = Studies(
     code=PaperCode(
         "grounding_",
         "variant=reference-code",
-        "the published numbers are over all questions by the paper's own code, the runs are not. "
-        "For numbers made in its way: trueground run truly-ground --preset paper.",
+        "the published numbers are over all questions by the paper's code, the runs are not. "
+        "For comparable numbers: trueground run truly-ground --preset paper.",
     ),
     studies=(
         Delta(
@@ -101,11 +104,11 @@ STUDIES = Studies(
         *(
             Scatter(
                 id="definitions",
-                title="Earlier definitions beside the strict one",
+                title="Earlier definitions and the strict one",
                 measures=(earlier, _F1),
-                note="Grounding F1 (up) against an earlier definition (across): whether the answer "
-                "stands in the response, which only definite questions have, or whether a context "
-                "entails it (sections 3.1 and 4.2). A model can be high by the one and low by the "
+                note="Grounding F1 (up) against an earlier definition (across): whether the "
+                "response has the answer, for definite questions only, or whether a context "
+                "entails it (sections 3.1 and 4.2). A model can be high by one and low by the "
                 "other. Intervals resample the models.",
                 where={"task": _VERSIONS},
             )
@@ -115,7 +118,7 @@ STUDIES = Studies(
             id="lengths",
             title="Length of the context",
             measures=_ALL,
-            note="Runs that differ in the tokens of all contexts only (Figure 4).",
+            note="Runs that differ only in the number of tokens of all contexts (Figure 4).",
             where={"task": _VERSIONS},
             by="budget",
         ),
@@ -123,7 +126,7 @@ STUDIES = Studies(
             id="positions",
             title="Position of the gold contexts",
             measures=_ALL,
-            note="Runs that differ in where the gold contexts stand only (section 4.2).",
+            note="Runs that differ only in the position of the gold contexts (section 4.2).",
             where={"task": _VERSIONS},
             by="gold-position",
             order=("beginning", "middle", "end", "random"),

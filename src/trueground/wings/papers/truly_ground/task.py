@@ -1,4 +1,4 @@
-"""The tasks: options → metrics, files and a stream of questions (Lee et al. 2024, section 3)."""
+"""Make Truly-Ground's tasks: metrics, files and questions (Lee et al. 2024, section 3)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from trueground.wings.papers.truly_ground.source import (
 )
 
 _OUTPUT_CAP = 2048
-# Appendix C. Sampling is written out: without a temperature, local models answer greedily.
+# Appendix C. The temperature is explicit, as local models answer greedily without one.
 _SAMPLED = Params(temperature=1.0, top_k=10, max_tokens=_OUTPUT_CAP)
 _PARAMS = {
     "greedy": Params(temperature=0.0, max_tokens=_OUTPUT_CAP),
@@ -42,20 +42,27 @@ _PARAMS = {
     "falcon": _SAMPLED,
     "tulu": Params(temperature=0.6, max_tokens=_OUTPUT_CAP),
 }
-# The strict definition (section 3.3); the gold contexts are what an answer may draw on. Every item
-# counts, or a model would gain by declining what it would get wrong.
-_EVERY = "abstain=zero"
-_PAPER = "variant=reference-code,abstain=as_is"  # the paper's code, which knows no refusals
+# The strict definition (section 3.3): answers may only use the gold contexts. Abstentions count as
+# 0, as a model could otherwise gain by abstaining from hard questions.
+_STRICT = "abstain=zero"
+# The paper's code has no concept of abstaining.
+_PAPER = "variant=reference-code,abstain=as_is"
 _ANSWER = ("answer_accuracy(match=substring,parts=each)", "answer_accuracy(parts=each)")
 
 
 def make_task(options: TrulyGroundOptions, sources: Sources) -> Task:
-    """The task with its options settled. UsageError, InputError; questions are not read yet."""
+    """Make the task of some options. Questions are read later.
+
+    Raises:
+        InputError: A file can't be read.
+        UsageError: The distractors or the retriever are invalid.
+    """
     closed = options.closed_book
+    needed = ["question"] if closed else ["question", "context"]
     prompt = sources.choose_prompt(
         "trueground.wings.papers.truly_ground",
         "closed-book-1" if closed else "grounded-1",
-        ["question"] + ["context"] * (not closed),
+        needed,
     )
     names = (VERSIONS[options.version], META)
     dataset = get_dataset(DATASET)
@@ -77,60 +84,59 @@ def make_task(options: TrulyGroundOptions, sources: Sources) -> Task:
 
 
 def _metrics(options: TrulyGroundOptions) -> tuple[str, ...]:
-    """The metrics by their keys, the headline first; the earlier definitions last."""
+    """Return the metrics: the headline first, the earlier definitions last."""
     fluency = ("fluency(items=free-form)",) if options.fluency else ()
-    how = _PAPER if options.preset == "paper" else _EVERY
-    recall = f"grounding_recall({how})"
-    if options.closed_book:  # no context, so nothing that an answer could stay within
+    variant = _PAPER if options.preset == "paper" else _STRICT
+    recall = f"grounding_recall({variant})"
+    if options.closed_book:  # Precision needs a context.
         return (*_ANSWER, recall, *fluency)
-    f1, precision, entails = (
-        f"{name}(scope=gold,{how})"
-        for name in ("grounding_f1", "grounding_precision", "context_entails")
-    )
+    f1 = f"grounding_f1(scope=gold,{variant})"
+    precision = f"grounding_precision(scope=gold,{variant})"
+    entails = f"context_entails(scope=gold,{variant})"
     return (f1, precision, recall, *_ANSWER, entails, *fluency)
 
 
 def _identity(
     options: TrulyGroundOptions, distractors: Distractors | None, counter: TokenCounter | None
 ) -> dict[str, str | bool | None]:
-    """The options that fix the questions; numbers as text."""
+    """Return the options that determine the questions, with numbers as text."""
     cap = options.input_cap
-    found: dict[str, str | bool | None] = {
+    identity: dict[str, str | bool | None] = {
         "preset": options.preset,
         "input-cap": str(cap) if cap else "none",
     }
     if distractors is not None:
         budget = distractors.budget
-        found |= distractors.options
-        found |= {
+        identity |= distractors.options
+        identity |= {
             "budget": str(budget) if budget else "all",
             "gold-position": options.gold_position,
         }
         if options.gold_position == "random":
-            found["position-seed"] = str(options.position_seed)
+            identity["position-seed"] = str(options.position_seed)
     if distractors is not None or counter is not None:
-        found["tokenizer"] = counter.name if counter else None
-    return found
+        identity["tokenizer"] = counter.name if counter else None
+    return identity
 
 
 @dataclass
 class _VersionQuestions:
-    """Streams the questions. The first call reads, mines and checks everything, once."""
+    """Stream of the questions. The first call reads, mines and checks everything."""
 
     options: TrulyGroundOptions
     files: tuple[Path, Path]
     distractors: Distractors | None
     counter: TokenCounter | None
     prompt: Prompt
-    asked: list[tuple[VersionQuestion, Sequence[Passage]]] | None = None
+    questions: list[tuple[VersionQuestion, Sequence[Passage]]] | None = None
 
     def __call__(self) -> Iterator[Question]:
-        if self.asked is None:
+        if self.questions is None:
             items = read_items(*self.files)
-            self.asked = list(zip(items, self._choose_others(items), strict=True))
-            self.distractors = None  # a corpus and its index are large
+            self.questions = list(zip(items, self._choose_distractors(items), strict=True))
+            self.distractors = None  # Frees the memory of the corpus and its index.
         options = self.options
-        for item, others in self.asked:
+        for item, others in self.questions:
             record = Record(
                 id=item.id,
                 response="",
@@ -148,33 +154,33 @@ class _VersionQuestions:
             )
             yield Question(record, self._messages(item, others))
 
-    def _choose_others(self, items: Sequence[VersionQuestion]) -> Ranked:
-        """Each question's distractors, as many as fit."""
-        found: Ranked = [() for _ in items]
+    def _choose_distractors(self, items: Sequence[VersionQuestion]) -> Ranked:
+        """Return each question's distractors, as many as fit."""
+        ranked: Ranked = [() for _ in items]
         distractors, counter, cap = self.distractors, self.counter, self.options.input_cap
         if distractors is not None:
-            found = distractors.rank(items)
+            ranked = distractors.rank(items)
             if distractors.budget and counter:
-                found = cut_to_budget(items, found, distractors.budget, counter)
+                ranked = cut_to_budget(items, ranked, distractors.budget, counter)
         if cap and counter:
 
-            def write(item: VersionQuestion, others: Sequence[Passage]) -> str:
+            def render(item: VersionQuestion, others: Sequence[Passage]) -> str:
                 return "\n".join(message.content for message in self._messages(item, others))
 
-            found = cut_to_cap(items, found, cap, counter, write)
-        if distractors is not None and not any(found):
+            ranked = cut_to_cap(items, ranked, cap, counter, render)
+        if distractors is not None and not any(ranked):
             raise UsageError(
-                "no question gets a distractor: the gold contexts fill the budget or the cap, or "
+                "no question gets a distractor: the gold contexts use up the budget or the cap, or "
                 "the corpus has nothing else. Raise --budget or --input-cap, or run the -gold task"
             )
-        return found
+        return ranked
 
     def _contexts(self, item: VersionQuestion, others: Sequence[Passage]) -> list[Passage]:
         position, seed = self.options.gold_position, self.options.position_seed
         return place_gold(item.gold, others, position, seed, item.id)
 
     def _messages(self, item: VersionQuestion, others: Sequence[Passage]) -> tuple[Message, ...]:
-        places = {"question": item.question}
+        values = {"question": item.question}
         if not self.options.closed_book:
-            places["context"] = "\n\n".join(map(format_context, self._contexts(item, others)))
-        return self.prompt.fill(places)
+            values["context"] = "\n\n".join(map(format_context, self._contexts(item, others)))
+        return self.prompt.fill(values)
