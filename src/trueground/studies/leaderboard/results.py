@@ -141,14 +141,14 @@ def study_warnings(tables: Sequence[StudyTable]) -> list[str]:
                 labels_of.setdefault((group, difference_text, then), []).append(
                     " with ".join(row.runs)
                 )
-    warnings_ = []
+    warnings = []
     for (group, difference_text, then), runs in labels_of.items():
         alike = (
             "scored alike" if difference_text.startswith(OTHERWISE) else "over the same questions"
         )
         labels = few(list(dict.fromkeys(runs)))
-        warnings_.append(f"{group}: {labels}: not {alike} ({difference_text}). {then}")
-    return warnings_
+        warnings.append(f"{group}: {labels}: not {alike} ({difference_text}). {then}")
+    return warnings
 
 
 def mean_of(cell: BoardCell | None) -> float:

@@ -215,8 +215,8 @@ def _split(board: Board, column: BoardColumn, of_datasets: bool) -> Json | None:
             if column.metric in metrics
         }
         rows += [(row, parts)] if parts else []
-    names = sorted({part for _, parts in rows for part in parts}, key=lambda one: (
-        one[0], one[1].casefold()))  # fmt: skip
+    names = sorted({part for _, parts in rows for part in parts}, key=lambda names_of_part: (
+        names_of_part[0], names_of_part[1].casefold()))  # fmt: skip
     return {
         "column": column.id,
         "title": column.title,
@@ -227,7 +227,7 @@ def _split(board: Board, column: BoardColumn, of_datasets: bool) -> Json | None:
                 "source": row.source,
                 "means": [parts.get(name, MetricEntry()).mean for name in names],
                 "counts": [parts.get(name, MetricEntry()).scored for name in names],
-                "average": shown.mean if (shown := row.cells.get(column.id)) else None,
+                "average": cell.mean if (cell := row.cells.get(column.id)) else None,
             }
             for row, parts in rows
         ],

@@ -64,36 +64,37 @@ class RunMetrics:
         self.signatures: dict[str, str] = {}
         self.judge: str | None = None
         self.decomposer: str | None = None
-        for one in sets:
-            if (run := one.run) is not None:
+        for set_ in sets:
+            if (run := set_.run) is not None:
                 keys = list(run.signatures) if metrics is None else _find_metrics(run, metrics)
-                self.keys[one.number] = keys
-                self.check_signatures({key: run.signatures[key] for key in keys}, one.name)
+                self.keys[set_.number] = keys
+                self.check_signatures({key: run.signatures[key] for key in keys}, set_.name)
                 self.judge = self.judge or _signature(run, "judge")
                 self.decomposer = self.decomposer or _signature(run, "decomposer")
 
     def check_signatures(self, signatures: Mapping[str, str], where: str = "the files") -> None:
         """InputError where a metric has another signature than in an earlier set."""
         for key, signature in signatures.items():
-            known = self.signatures.setdefault(key, signature)
+            first_signature = self.signatures.setdefault(key, signature)
             first = self._first.setdefault(key, where)
-            if known != signature:
+            if first_signature != signature:
                 raise InputError(
-                    f"{key} is not the same metric in all sets: {known} in {first}, {signature} in "
-                    f"{where}. Validate them apart, or name the files that the runs were made of"
+                    f"{key} is not the same metric in all sets: {first_signature} in {first}, "
+                    f"{signature} in {where}. Validate them separately, or name the files that "
+                    "the runs were made of"
                 )
 
 
 def _find_metrics(run: FinishedRun, metrics: str | Sequence[str | Spec]) -> list[str]:
     """The metrics of a run by these names; a bare name finds the one with options."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for part in [metrics] if isinstance(metrics, str) else metrics:
         for name in [part.key] if isinstance(part, Spec) else METRICS.split(part):
             near = run.metrics_named(name)
             if len(near) != 1:
                 raise UsageError.unknown_name(f"metric of the run {run.path}", name, run.signatures)
-            found[near[0]] = None
-    return list(found)
+            keys[near[0]] = None
+    return list(keys)
 
 
 def _signature(run: FinishedRun, part: str) -> str | None:

@@ -184,7 +184,7 @@ def make_manifest(
         "kind": "validate",
         "status": "finished",
         "command": redact_command(command),
-        "input": [{"path": one.path, "sha256": one.sha256, "n": one.n} for one in sets],
+        "input": [{"path": entry.path, "sha256": entry.sha256, "n": entry.n} for entry in sets],
         "start": start,
         "end": datetime.now(UTC).isoformat(),
         **({} if parts.spent is None else Manifest.describe_usage(parts.spent)),
