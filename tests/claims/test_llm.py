@@ -199,7 +199,7 @@ def test_a_sentence_cannot_end_its_block(server: ChaosServer) -> None:
         ("length", Status.TRUNCATED, r"sentence 2: .*cut off at the token limit"),
         ("too-long", Status.TOO_LONG, r"sentence 2: .*too long for the model"),
         ("500", Status.ERROR, r"sentence 2: the call failed: .*500"),
-        ("null", Status.ERROR, r"sentence 2: the call failed: the reply holds no text, but null"),
+        ("null", Status.ERROR, r"sentence 2: the call failed: the reply has no text, but null"),
     ],
 )
 def test_one_failed_sentence_fails_its_text_alone(

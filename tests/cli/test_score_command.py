@@ -117,7 +117,7 @@ def test_all_answers_as_csv_worst_first(tmp_path: Path) -> None:
     assert (taken.returncode, "exists" in taken.stderr) == (2, True)
     assert (tmp_path / "there.csv").read_text() == "mine"
     own = trueground(*words[:-1], source, cwd=tmp_path)
-    assert (own.returncode, "what is to be scored" in own.stderr) == (2, True)
+    assert (own.returncode, "is an input file" in own.stderr) == (2, True)
 
 
 def test_json_on_standard_output_and_default_folder(tmp_path: Path) -> None:
@@ -245,6 +245,7 @@ BAD_USAGE = {
     "unknown option of a metric": (["--metrics", "f1(abstain=zero)"], "f1 has no option 'abstain'"),
     "bad value of an option": (["--metrics", "k_f1(abstain=no)"], "as_is, exclude, one, zero"),
     "unknown judge": (["--judge", "lexcial"], "Did you mean 'lexical'"),
+    "judge without llm": (["--judge", "gpt-4o"], "write 'llm:gpt-4o'"),
     "unknown decomposer": (["--decomposer", "x"], "unknown decomposer 'x'"),
     "unknown mapping": (["--map", "answer=response"], "'answer'"),
     "broken mapping": (["--map", "question"], "question"),

@@ -203,14 +203,14 @@ def test_a_batch_whose_reply_is_lost_is_found(tmp_path: Path) -> None:
 def test_a_silent_endpoint_is_looked_at_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trueground.models.batch_runner._LONGEST_WAIT", 0.03)
+    monkeypatch.setattr("trueground.models.batch_runner.MAX_POLL_SECONDS", 0.03)
     once = {"max_attempts": 1}
     with BatchServer(answer=answer, breaks=["get"]) as server:
         ask(tmp_path, server, n=5, model_options=once)
         assert manifest(tmp_path / "run")["outcomes"]["answered"] == 5
     with BatchServer(answer=answer) as server:
         server.refuses = {"get": 500}
-        with pytest.raises(UnreachableError, match=r"HTTP 500.*its batch goes on at the endpoint"):
+        with pytest.raises(UnreachableError, match=r"HTTP 500.*1 batch continues at the endpoint"):
             ask(tmp_path, server, n=6, out=tmp_path / "run2", model_options=once)
         assert server.requests["get"] == 20
         with pytest.raises(UnreachableError, match="HTTP 500"):  # it was never there: at once
@@ -293,12 +293,12 @@ def test_several_replies_to_one_call_are_none(tmp_path: Path) -> None:
 def test_another_batch_than_the_one_asked_for_is_not_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trueground.models.batch_runner._GROWTH", 1.0)  # of the wait between looks
+    monkeypatch.setattr("trueground.models.batch_runner._POLL_GROWTH", 1.0)
     with BatchServer(answer=answer) as server:
         ask(tmp_path, server, n=4)
         server.shapes["get"] = server._shown(server.batches[0])  # whatever is asked for
         server.shapes["get"]["status"] = "completed"
-        with pytest.raises(UnreachableError, match="tells of batch batch_1 where batch_2 was"):
+        with pytest.raises(UnreachableError, match="returned batch batch_1; expected batch_2"):
             ask(tmp_path, server, n=4, out=tmp_path / "b", params=Params(seed=1))
     assert not log(tmp_path / "b")
 
@@ -320,7 +320,7 @@ def test_one_call_that_is_forbidden_fails_alone(tmp_path: Path) -> None:
 def test_a_cancelled_batch_is_not_submitted_behind_the_users_back(tmp_path: Path) -> None:
     courses = {1: "cancelled"}
     with BatchServer(answer=answer, course=lambda n: courses.get(n, "completed")) as server:
-        with pytest.raises(RunInterrupted, match=r"batch_1 is cancelled\. What was"):
+        with pytest.raises(RunInterrupted, match=r"batch_1 is cancelled\. Replies so far"):
             ask(tmp_path, server, n=8)
         assert len(server.batches) == 1
         assert len(log(tmp_path / "run")) == 4
@@ -343,7 +343,7 @@ def test_a_time_limit_leaves_the_batch_at_work(tmp_path: Path) -> None:
     course = ["stuck"]
     seen: list[tuple[str, int, int | None]] = []
     with BatchServer(answer=answer, course=lambda _number: course[0]) as server:
-        with pytest.raises(RunInterrupted, match="its batch goes on at the endpoint"):
+        with pytest.raises(RunInterrupted, match="1 batch continues at the endpoint"):
             ask(tmp_path, server, n=5, time_limit=0.5, progress=lambda *told: seen.append(told))
         assert manifest(tmp_path / "run")["status"] == "interrupted"
         assert ("ask", 0, 5) in seen
@@ -369,7 +369,7 @@ def test_nobody_there_and_nobody_let_in(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ChaosServer() as server:  # live calls only
         live = tg.ModelOptions(base_url=server.base_url)
-        with pytest.raises(UnreachableError, match="an endpoint without batches"):
+        with pytest.raises(UnreachableError, match="the endpoint has no batches"):
             tg.run(TASK, "m", out=tmp_path / "b", data=data, model_options=live, batch=True)
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes()
@@ -377,7 +377,7 @@ def test_nobody_there_and_nobody_let_in(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_model_without_batches_is_refused_before_the_folder_is_made(tmp_path: Path) -> None:
     data = write_questions(tmp_path / "q.jsonl", 3)
-    with pytest.raises(UsageError, match=r"fake:x cannot be asked through batches.*--base-url"):
+    with pytest.raises(UsageError, match=r"fake:x doesn't support batches.*--base-url"):
         tg.run(TASK, "fake:x", out=tmp_path / "run", data=data, batch=True)
     assert not (tmp_path / "run").exists()
     with pytest.raises(UsageError, match="--poll 0: expected a number"):

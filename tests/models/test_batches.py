@@ -107,7 +107,7 @@ def test_calls_whose_turn_never_came_count_as_not_asked() -> None:
     assert found is not None
     assert found.reply is not None
     assert found.reply.status is Status.ERROR
-    assert found.reply.error == "the batch holds no reply to this call: broken"
+    assert found.reply.error == "the batch has no reply to this request: broken"
     nothing = read_line(result())
     assert nothing is not None
     assert nothing.reply is not None
@@ -205,7 +205,7 @@ def test_a_batch_is_found_on_a_later_page(tmp_path: Path) -> None:
         assert through(server, work) == ["batch_1", "batch_2", None]
 
 
-def test_an_endpoint_of_another_shape_is_told(tmp_path: Path) -> None:
+def test_batch_api_rejects_unexpected_reply(tmp_path: Path) -> None:
     async def work(api: BatchApi) -> None:
         await api.get("batch_1")
 
@@ -214,11 +214,11 @@ def test_an_endpoint_of_another_shape_is_told(tmp_path: Path) -> None:
             through(server, work)
         assert not caught.value.retryable
         server.shapes = {"get": {"object": "batch"}}
-        with pytest.raises(HttpError, match=r"another shape than the Batch API's.*id"):
+        with pytest.raises(HttpError, match=r"doesn't match the Batch API.*id"):
             through(server, work)
 
 
-def test_what_a_batch_says_of_itself() -> None:
+def test_batch_reason_has_status_and_errors() -> None:
     errors = [{"message": f"bad {KEY}", "line": 3}, "plain", {"code": "x"}, {"message": "fourth"}]
     batch = EndpointBatch("b", "failed", errors={"data": errors}, created_at="yesterday")
     assert batch.reason == "batch b is failed: bad [hidden] (line 3); plain; x"

@@ -128,7 +128,7 @@ def test_a_pause_that_the_endpoint_asks_for_is_waited_out() -> None:
 
 
 @pytest.mark.parametrize("behavior", ["401", "403", "404", "429-quota"])
-def test_an_endpoint_that_lets_nobody_in(behavior: str) -> None:
+def test_run_all_endpoint_without_access_raises_unreachable(behavior: str) -> None:
     with ChaosServer(lambda *_: behavior) as server:
         asker = SyncRequestRunner(endpoint(server))
         with pytest.raises(
@@ -141,7 +141,7 @@ def test_an_endpoint_that_lets_nobody_in(behavior: str) -> None:
         asker.close()
 
 
-def test_nobody_there() -> None:
+def test_run_all_without_server_raises_unreachable() -> None:
     with ChaosServer() as server:
         gone = server.base_url
     model = OpenAIModel("m-1", ModelOptions(base_url=gone, max_attempts=1))
@@ -189,7 +189,7 @@ def test_a_fault_of_the_models_code_fails_that_call_alone() -> None:
     asker.close()
 
 
-def test_a_request_that_cannot_be_meant_is_raised() -> None:
+def test_run_all_invalid_request_raises() -> None:
     with ChaosServer() as server:
         asker = SyncRequestRunner(endpoint(server))
         with pytest.raises(UsageError, match="stream"):
@@ -275,7 +275,7 @@ def test_ctrl_c_while_waiting_ends_the_calls_and_keeps_what_came() -> None:
     timer.join()
 
 
-def test_one_that_nobody_closes_keeps_its_replies_and_ends_with_the_process() -> None:
+def test_runner_that_is_not_closed_saves_replies_at_exit() -> None:
     code = (
         "from trueground.models.component import SyncRequestRunner\n"
         "from trueground.models.base import ChatRequest, Message\n"
@@ -301,7 +301,7 @@ def test_models_from_what_a_user_wrote() -> None:
     assert (model.name, model.concurrency) == ("m:8b", 3)
     assert make_spec_model(ComponentSpec.parse("judge", "llm:fake:True")).name == "fake:True"
     assert "api_key_env" in OPTIONS
-    with pytest.raises(UsageError, match=r"the judge llm needs a model; write llm:MODEL"):
+    with pytest.raises(UsageError, match=r"the judge llm needs a model\. Write llm:MODEL"):
         make_spec_model(ComponentSpec.parse("judge", "llm"))
     for option in ("rpm=0", "max_connections=0", "timeout=soon", "max_attempts=1.5"):
         with pytest.raises(UsageError, match=option.partition("=")[0]):

@@ -32,7 +32,7 @@ def test_a_function_answers_with_text_or_reply() -> None:
     assert [call.draw for call in model.calls] == [0, 1]
 
 
-def test_what_a_function_raises_comes_out() -> None:
+def test_fake_model_passes_on_exceptions_of_function() -> None:
     def fails(request: ChatRequest) -> str:
         raise LookupError(request.messages[0].content)
 

@@ -27,10 +27,10 @@ from trueground.models.batches import read_line
 from trueground.models.openai import OpenAIModel, find_endpoint
 from trueground.models.openai_replies import (
     failed,
+    read_error,
     read_reply,
     refused,
     split_thinking,
-    trouble_of,
 )
 from trueground.models.options import ModelOptions
 from trueground.models.prompts import lay_out, read_wrapper
@@ -85,17 +85,17 @@ ENDS: dict[str, tuple[Status | None, str, str, str | None, int]] = {
     "500": (Status.ERROR, "", "HTTP 500: the server had an error (3 attempts)", None, 3),
     "502": (Status.ERROR, "", "HTTP 502: <html>Bad Gateway</html> (3 attempts)", None, 3),
     "529": (Status.ERROR, "", "HTTP 529", None, 3),
-    "hang": (Status.ERROR, "", "no whole reply within 0.3 s (3 attempts)", None, 3),
-    "drip": (Status.ERROR, "", "no whole reply within 0.3 s (2 attempts)", None, 2),
+    "hang": (Status.ERROR, "", "no complete reply within 0.3 s (3 attempts)", None, 3),
+    "drip": (Status.ERROR, "", "no complete reply within 0.3 s (2 attempts)", None, 2),
     "reset": (Status.ERROR, "", "the connection broke", None, 3),
     "cut": (Status.ERROR, "", "the connection broke", None, 2),
-    "cut-json": (Status.ERROR, "", "not whole JSON (application/json", None, 2),
-    "html": (Status.ERROR, "", "not whole JSON (text/html", None, 2),
-    "no-choices": (Status.ERROR, "", "holds no answer", None, 1),
-    "no-field": (Status.ERROR, "", "holds no answer", None, 1),
-    "null": (Status.ERROR, "", "the reply holds no text, but null", "stop", 1),
-    "tool": (Status.ERROR, "", "the model called a tool and gave no answer", "tool_calls", 1),
-    "filtered": (Status.ERROR, "", "a content filter left nothing", "content_filter", 1),
+    "cut-json": (Status.ERROR, "", "isn't complete JSON (application/json", None, 2),
+    "html": (Status.ERROR, "", "isn't complete JSON (text/html", None, 2),
+    "no-choices": (Status.ERROR, "", "has no answer", None, 1),
+    "no-field": (Status.ERROR, "", "has no answer", None, 1),
+    "null": (Status.ERROR, "", "the reply has no text, but null", "stop", 1),
+    "tool": (Status.ERROR, "", "the model called a tool instead of answering", "tool_calls", 1),
+    "filtered": (Status.ERROR, "", "a content filter removed", "content_filter", 1),
     "empty": (None, "", "", "stop", 1),
     "refusal": (None, "I cannot help.", "", "stop", 1),
     "filter": (None, ANSWER, "", "content_filter", 1),
@@ -106,16 +106,16 @@ ENDS: dict[str, tuple[Status | None, str, str, str | None, int]] = {
     "odd-usage": (None, ANSWER, "", "stop", 1),
     "latin-1": (None, "answer to été", "", "stop", 1),
     "marked": (None, ANSWER, "", "stop", 1),
-    "sse": (Status.ERROR, "", "not whole JSON (text/event-stream", None, 2),
+    "sse": (Status.ERROR, "", "isn't complete JSON (text/event-stream", None, 2),
     "packed": (Status.ERROR, "", "Can not decode content-encoding: brotli", None, 1),
-    "big-header": (Status.ERROR, "", "cannot be read: Got more than", None, 1),
-    "number": (Status.ERROR, "", "another shape than the API's", None, 1),
-    "dict": (Status.ERROR, "", "another shape than the API's", None, 1),
-    "bare-message": (Status.ERROR, "", "another shape than the API's", None, 1),
-    "list": (Status.ERROR, "", "another shape than the API's", None, 1),
+    "big-header": (Status.ERROR, "", "isn't valid HTTP: Got more than", None, 1),
+    "number": (Status.ERROR, "", "an unexpected structure", None, 1),
+    "dict": (Status.ERROR, "", "an unexpected structure", None, 1),
+    "bare-message": (Status.ERROR, "", "an unexpected structure", None, 1),
+    "list": (Status.ERROR, "", "an unexpected structure", None, 1),
     "odd-finish": (None, ANSWER, "", None, 1),
     "our-word": (None, ANSWER, "", "unreachable (endpoint)", 1),
-    "thinks-on": (Status.ERROR, "", "the reply holds no text, but thoughts", "stop", 1),
+    "thinks-on": (Status.ERROR, "", "the reply has no text, but thoughts", "stop", 1),
     "other-model": (None, ANSWER, "", "stop", 1),
     "error-inside": (Status.ERROR, "", "HTTP 200 with an error: no such thing", None, 1),
     "busy-inside": (Status.ERROR, "", "with an error: busy (3 attempts)", None, 3),
@@ -177,7 +177,7 @@ def test_who_answered_and_what_it_took() -> None:
     assert reply.usage == TokenUsage(tokens_in=1, tokens_out=3)
 
 
-def test_nobody_there_is_unreachable() -> None:
+def test_generate_without_server_is_unreachable() -> None:
     with ChaosServer() as server:
         pass
     reply = replies(make(server, max_attempts=2), [asking("why?")])[0]
@@ -309,7 +309,7 @@ def test_too_long_in_many_tongues(status: int, body: Any) -> None:
     assert not error.retryable
     reply = failed(error)
     assert (reply.status, reply.finish_reason) == (Status.TOO_LONG, None)
-    assert trouble_of(orjson.dumps(body)).words in (reply.error or "")
+    assert read_error(orjson.dumps(body)).message in (reply.error or "")
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_too_long_in_many_tongues(status: int, body: Any) -> None:
         (429, "Rate limit exceeded: maximum context length of tokens per minute"),
     ],
 )
-def test_what_is_not_too_long(status: int, words: str) -> None:
+def test_other_errors_are_not_too_long(status: int, words: str) -> None:
     error = refused(HttpReply(status, {}, orjson.dumps({"error": {"message": words}})))
     assert failed(error).status is Status.ERROR
 
@@ -338,9 +338,9 @@ def test_errors_in_many_shapes() -> None:
         '{"code":7}': {"error": {"code": 7}},
     }
     for words, body in shapes.items():
-        assert trouble_of(orjson.dumps(body)).words == words
-    assert trouble_of(b"<h1>No</h1>").words == "<h1>No</h1>"
-    assert trouble_of(b"\xff" * 9_000).words.endswith("…")
+        assert read_error(orjson.dumps(body)).message == words
+    assert read_error(b"<h1>No</h1>").message == "<h1>No</h1>"
+    assert read_error(b"\xff" * 9_000).message.endswith("…")
     assert refused(HttpReply(402, {}, b"")).retryable is False
 
 
@@ -423,15 +423,15 @@ NO_ANSWERS: list[tuple[dict[str, Any], str | None, str]] = [
     ({"content": "Let me look.", "tool_calls": CALL}, "stop", "called a tool"),
     ({"content": "Let me look."}, "tool_calls", "called a tool"),
     ({"content": None, "function_call": {"name": "look"}}, "function_call", "called a tool"),
-    ({"content": ""}, "content_filter", "a content filter left nothing"),
-    ({"content": None}, "content_filter", "a content filter left nothing"),
-    ({"content": "\n"}, "content_filter", "a content filter left nothing"),
+    ({"content": ""}, "content_filter", "a content filter removed"),
+    ({"content": None}, "content_filter", "a content filter removed"),
+    ({"content": "\n"}, "content_filter", "a content filter removed"),
     ({"content": ""}, None, "is empty (no finish reason)"),
     ({"content": ""}, "SAFETY", "is empty (finish reason SAFETY)"),
     ({"content": " \n"}, None, "is empty"),
     ({"content": "<think>hm"}, "stop", "no text, but thoughts"),
-    ({"content": "The tow"}, "abort", "broken off (finish reason abort)"),
-    ({"content": "The tow"}, "error", "broken off"),
+    ({"content": "The tow"}, "abort", "aborted (finish reason abort)"),
+    ({"content": "The tow"}, "error", "aborted"),
 ]
 
 
@@ -472,7 +472,7 @@ def test_a_reply_without_an_answer_is_no_empty_answer(
         ({"content": "Par"}, "content_filter", "Par"),
     ],
 )
-def test_what_the_model_said_is_an_answer(
+def test_read_reply_text_of_model_is_an_answer(
     message: dict[str, Any], finish: str | None, text: str
 ) -> None:
     reply = read({"message": message, "finish_reason": finish})
@@ -503,7 +503,7 @@ def test_usage_in_full_and_in_part() -> None:
     "tokens",
     ['"many"', "NaN", "Infinity", "1e999", "-1", "1e30", "9007199254740992", "9" * 6_000, "[1]"],
 )
-def test_what_cannot_be_a_number_of_tokens_counts_as_none(tokens: str) -> None:
+def test_invalid_token_counts_are_zero(tokens: str) -> None:
     usage = f'{{"prompt_tokens": {tokens}, "completion_tokens": 3, "prompt_tokens_details": 7}}'
     body = f'{{"choices": [{{"message": {{"content": "a"}}}}], "usage": {usage}}}'
     reply = read_reply(HttpReply(200, {}, body.encode()))
@@ -534,7 +534,7 @@ def test_logprobs_of_both_apis() -> None:
         assert read({"text": "a", "logprobs": odd}).logprobs is None
 
 
-def test_what_strict_json_forbids_is_read_all_the_same() -> None:
+def test_read_reply_accepts_json_that_is_not_strict() -> None:
     body = b'{"choices":[{"message":{"content":"cut \\ud83d"},"logprobs":{"content":[{"token":"a",'
     body += b'"logprob":-Infinity}]}}]}'
     reply = read_reply(HttpReply(200, {}, body))
@@ -585,14 +585,14 @@ def test_errors_that_are_nested_deeply(depth: int) -> None:
     ["x", [7], [{"message": "x"}], [{"message": {"content": 7}}], [{"text": 7}], {"a": 1}],
 )
 def test_another_shape_than_the_apis_is_a_failure_with_a_place(choices: Any) -> None:
-    with pytest.raises(HttpError, match="another shape") as caught:
+    with pytest.raises(HttpError, match="an unexpected structure") as caught:
         read_reply(HttpReply(200, {}, orjson.dumps({"choices": choices})))
     assert not caught.value.retryable
     cut = b'{"choices": [{"message": "x"}], "usage": {'
-    with pytest.raises(HttpError, match="not whole JSON") as caught:
+    with pytest.raises(HttpError, match="isn't complete JSON") as caught:
         read_reply(HttpReply(200, {}, cut))
     assert caught.value.retryable
-    with pytest.raises(HttpError, match="another shape") as caught:
+    with pytest.raises(HttpError, match="an unexpected structure") as caught:
         read_reply(HttpReply(200, {}, cut[:-10] + b'"n": NaN}'))
     assert not caught.value.retryable
 
@@ -692,9 +692,9 @@ def test_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     assert find_endpoint(ModelOptions(base_url=local)).headers == {}
     for options in (ModelOptions(), ModelOptions(base_url="https://api.openai.com/v1/")):
-        with pytest.raises(UsageError, match="OPENAI_API_KEY is not set"):
+        with pytest.raises(UsageError, match="OPENAI_API_KEY isn't set"):
             find_endpoint(options)
-    with pytest.raises(UsageError, match="MY_KEY is not set"):
+    with pytest.raises(UsageError, match="MY_KEY isn't set"):
         find_endpoint(ModelOptions(base_url=local, api_key_env="MY_KEY"))
     monkeypatch.setenv("MY_KEY", " own-secret-key\n")
     own = ModelOptions(base_url=local, api_key_env="MY_KEY")
@@ -727,9 +727,7 @@ def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secret" not in str(caught.value)
     for call in ("chat/completions", "completions/"):
         whole = f"https://me:secret@x:8/v1/{call}?key=secret"
-        with pytest.raises(
-            UsageError, match=r"give the part before /.*: https://x:8/v1 "
-        ) as caught:
+        with pytest.raises(UsageError, match=r"must end before /.* Use https://x:8/v1 ") as caught:
             find_endpoint(ModelOptions(base_url=whole))
         assert "secret" not in str(caught.value)
     assert find_endpoint(ModelOptions(base_url="http://x/completions/v1")).base[-3:] == "/v1"

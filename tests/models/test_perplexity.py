@@ -353,14 +353,14 @@ def test_a_server_that_never_works_ends_the_build(status: int) -> None:
     assert "broken" in str(last)
 
 
-def test_nobody_there_and_not_let_in() -> None:
+def test_scorer_without_server_or_access_raises_unreachable() -> None:
     with LogprobServer(lambda body: (401, {"error": {"message": f"no: {KEY}"}})) as server:
         (error,) = ask(server, TEXT)
         assert isinstance(error, UnreachableError)
         assert KEY not in str(error)
     (error,) = ask(server, TEXT)  # it is gone
     assert isinstance(error, UnreachableError)
-    assert "cannot be reached" in str(error)
+    assert "can't be reached" in str(error)
 
 
 def test_a_server_without_plain_completions() -> None:
@@ -408,15 +408,15 @@ def test_a_base_url_makes_every_name_one_behind_it() -> None:
     [
         ("", "no name"),
         ("  (base_url=http://a/v1)", "no name"),
-        ("fake:echo", "gives no perplexities"),
-        ("hf:", "gives no perplexities"),
-        ("m(base_url=nowhere)", "no address"),
+        ("fake:echo", "can't score perplexities"),
+        ("hf:", "can't score perplexities"),
+        ("m(base_url=nowhere)", "is invalid"),
         ("m(speed=3)", "speed"),
         ("m(api_key_env=sk-1234-5678)", "name of an environment variable"),
         ("m(max_connections=0)", "max_connections"),
     ],
 )
-def test_names_that_cannot_be_meant(written: str, found: str) -> None:
+def test_make_scorer_rejects_invalid_names(written: str, found: str) -> None:
     with pytest.raises(UsageError, match=found):
         make_scorer(written)
 

@@ -35,7 +35,7 @@ def test_a_table_gives_dollars(tmp_path: Path) -> None:
         ("3", "Expected `object`, got `int`"),
     ],
 )
-def test_what_is_no_price_names_model_and_field(entry: str, reason: str, tmp_path: Path) -> None:
+def test_invalid_price_error_names_model_and_field(entry: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
     path.write_text(f'{{"good": {{"input": 1, "output": 2}}, "org/bad": {entry}}}')
     with pytest.raises(InputError, match=rf"prices\.json, model 'org/bad': .*{reason}"):
@@ -43,12 +43,12 @@ def test_what_is_no_price_names_model_and_field(entry: str, reason: str, tmp_pat
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff\xfe{", b"", b"[" * 100_000])
-def test_what_is_no_table_names_the_file(text: bytes, tmp_path: Path) -> None:
+def test_invalid_price_table_error_names_file(text: bytes, tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
     path.write_bytes(text)
     with pytest.raises(InputError, match=r"--prices .*prices\.json: .*US dollars"):
         read_prices(path)
-    with pytest.raises(InputError, match=r"gone\.json cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"gone\.json can't be read: No such file"):
         read_prices(tmp_path / "gone.json")
 
 

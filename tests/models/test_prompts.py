@@ -48,15 +48,15 @@ def test_a_division_makes_a_system_message(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Hello", r"has no place \{question\}; it may have \{question\}, \{options\}"),
-        ("{question} {optoins}", r"has an unknown place \{optoins\}"),
+        ("Hello", r"has no placeholder \{question\}, which is required"),
+        ("{question} {optoins}", r"has an unknown placeholder \{optoins\}"),
         ("---system---\n{question}", "must begin with a line ---system---"),
         ("hi\n---system---\n{question}\n---user---\nx", "must begin with a line ---system---"),
         ("---user---\nx\n---system---\n{question}", "must begin with a line ---system---"),
         ("---system---\n{question}\n---user---\n ", "nothing after the line ---user---"),
     ],
 )
-def test_a_prompt_that_cannot_be_meant(text: str, message: str, tmp_path: Path) -> None:
+def test_read_prompt_rejects_invalid_prompt(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "p.txt"
     path.write_text(text)
     with pytest.raises(UsageError, match=message):
@@ -64,10 +64,10 @@ def test_a_prompt_that_cannot_be_meant(text: str, message: str, tmp_path: Path) 
 
 
 def test_a_prompt_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no\.txt cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"no\.txt can't be read: No such file"):
         Prompt.read(tmp_path / "no.txt", ("question",))
     (tmp_path / "p.txt").write_bytes(b"\xff{question}")
-    with pytest.raises(InputError, match="is not UTF-8"):
+    with pytest.raises(InputError, match="isn't UTF-8"):
         Prompt.read(tmp_path / "p.txt", ("question",))
 
 
@@ -85,14 +85,14 @@ def test_two_braces_around_a_word_are_text(tmp_path: Path) -> None:
     asked = Prompt.read(path, ("question",), ("options",)).fill({"question": "{{q}}"})
     assert asked[0].content == '{x}\n{options} {{q}}: {"json": {"a": {}}} {{a b}} {question}'
     path.write_text("{{question}}")
-    with pytest.raises(UsageError, match=r"has no place \{question\}"):
+    with pytest.raises(UsageError, match=r"has no placeholder \{question\}"):
         Prompt.read(path, ("question",))
     path.write_text("{question} {x}")
-    with pytest.raises(UsageError, match=r"For the text \{x\} itself write \{\{x\}\}"):
+    with pytest.raises(UsageError, match=r"For the literal text \{x\}, write \{\{x\}\}"):
         Prompt.read(path, ("question",))
 
 
 def test_nul_characters_are_refused(tmp_path: Path) -> None:
     (tmp_path / "p.txt").write_bytes(b"{question}\0")
-    with pytest.raises(UsageError, match="holds NUL characters"):
+    with pytest.raises(UsageError, match="has NUL characters"):
         Prompt.read(tmp_path / "p.txt", ("question",))

@@ -53,7 +53,7 @@ def test_prefixes_choose_kinds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "fake:", "replay:", "hf:"])
 def test_a_name_is_needed(name: str) -> None:
-    with pytest.raises(UsageError, match=r"has no name|names no model"):
+    with pytest.raises(UsageError, match=r"is empty|is incomplete"):
         make_model(name, ModelOptions())
 
 

@@ -59,7 +59,7 @@ def test_replies_are_whole(tmp_path: Path) -> None:
     )
 
 
-def test_what_failed_stays_failed(tmp_path: Path) -> None:
+def test_replay_of_failed_call_fails(tmp_path: Path) -> None:
     model = model_of(
         tmp_path,
         {"id": "a", "response": None, "error": "HTTP 500"},
@@ -100,7 +100,7 @@ def test_what_failed_stays_failed(tmp_path: Path) -> None:
         ("Par", "MAX_TOKENS", Status.TRUNCATED),
     ],
 )
-def test_what_is_no_answer_is_none_here_either(
+def test_replay_of_reply_without_answer_is_an_error(
     tmp_path: Path, text: str, finish: str | None, status: Status | None
 ) -> None:
     model = model_of(tmp_path, {"id": "a", "response": text, "finish_reason": finish})
@@ -143,7 +143,7 @@ def test_prompts_find_their_replies(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ('{"id": "a"', "truncated. Expected one JSON object a line"),
+        ('{"id": "a"', "truncated. Expected one JSON object per line"),
         ("[1]", "Expected `object`, got `array`"),
         ('{"id": "a"}', "missing required field `response`"),
         ('{"id": "a", "response": 5}', "`$.response`"),
@@ -151,7 +151,7 @@ def test_prompts_find_their_replies(tmp_path: Path) -> None:
         ('{"response": "a"}', "neither `id` nor `prompt_sha256`"),
         ('{"id": "a", "response": "", "status": "scored"}', "expected truncated, too_long, error"),
         ('{"id": "a", "response": "", "status": "fine"}', "`$.status`"),
-        ('{"id": "a", "response": "", "x": ' + "[" * 100_000, "Expected one JSON object a line"),
+        ('{"id": "a", "response": "", "x": ' + "[" * 100_000, "Expected one JSON object per line"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, found: str) -> None:
@@ -236,7 +236,7 @@ def test_answers_as_their_authors_publish_them(
         ([3], "Expected `object`, got `int`"),
     ],
 )
-def test_what_is_no_answer(value: Any, found: str, tmp_path: Path) -> None:
+def test_replay_without_answer_has_reason(value: Any, found: str, tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     file.write_text(json.dumps(value))
     with pytest.raises(InputError, match=re.escape(found)):

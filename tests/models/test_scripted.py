@@ -49,7 +49,7 @@ def test_no_line_fits(tmp_path: Path) -> None:
     found = reply(ScriptedModel(str(file)), "Ferry")
     assert found.status is Status.ERROR
     assert found.error == (
-        f"no line of {file} fits these messages; add one whose texts stand in them"
+        f"no line of {file} matches these messages; add a line with texts in them"
     )
 
 
@@ -102,9 +102,9 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, found: str) -> None:
 
 def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.jsonl"):
-        with pytest.raises(InputError, match=r"fake:@.* cannot be read .*contains"):
+        with pytest.raises(InputError, match=r"fake:@.* can't be read .*contains"):
             ScriptedModel(str(path))
-    with pytest.raises(InputError, match="no line in it"):
+    with pytest.raises(InputError, match="is empty"):
         ScriptedModel(str(script(tmp_path)))
     (tmp_path / "bytes").write_bytes(b'{"contains": ["\xff"], "reply": ""}\n')
     with pytest.raises(InputError, match="line 1"):

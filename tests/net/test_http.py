@@ -122,14 +122,14 @@ def body_of(reply: HttpReply) -> bytes:
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 507, 529])
-def test_what_may_pass_is_tried_again(status: int) -> None:
+def test_retryable_errors_are_retried(status: int) -> None:
     reply, site = run(post, says(status), says(status), says(200, "fine"))
     assert (reply.status, reply.body) == (200, b"fine")
     assert site.calls == 3
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 422, 451])
-def test_what_will_not_pass_is_called_once(status: int) -> None:
+def test_permanent_errors_are_not_retried(status: int) -> None:
     error, site = run(post, says(status, "so it is"))
     assert isinstance(error, StatusError)
     assert (error.status, error.attempts, site.calls) == (status, 1, 1)
@@ -208,7 +208,7 @@ def test_the_deadline_ends_an_attempt_under_way() -> None:
     assert "deadline" in error.reason
 
 
-def test_nobody_there() -> None:
+def test_call_without_server_raises_connect_error() -> None:
     async def main() -> HttpError:
         async with serving(says(200)) as site:
             url = site.url
@@ -297,7 +297,7 @@ def test_the_longest_of_backoff_and_retry_after_is_slept() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_nobody_is_made_to_wait_without_reason(status: int, tmp_path: Path) -> None:
+def test_calls_do_not_wait_without_limits(status: int, tmp_path: Path) -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -322,7 +322,7 @@ def test_nobody_is_made_to_wait_without_reason(status: int, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_wait_beyond_the_deadline_ends_the_call_and_holds_nobody_back(status: int) -> None:
+def test_wait_beyond_deadline_ends_call_without_blocking_others(status: int) -> None:
     async def use(client: HttpClient, site: Site) -> HttpError:
         with pytest.raises(StatusError) as caught:
             await client.post(site.url, b"", ACCEPT)
@@ -434,7 +434,7 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
 def test_a_moved_address_is_named_and_not_followed_by_a_post() -> None:
     error, site = run(post, says(301, location="https://u:p@elsewhere/v1?key=1"))
     assert site.calls == 1
-    assert "moved to https://elsewhere/v1;" in error.reason
+    assert "moved to https://elsewhere/v1. Use" in error.reason
 
 
 def test_headers_of_client_and_call() -> None:
@@ -601,8 +601,8 @@ def test_proxies_as_they_are_commonly_named(
 @pytest.mark.parametrize(
     ("variable", "proxy", "named"),
     [
-        ("http_proxy", "junk://x", "http_proxy names a proxy that cannot be used: junk://x;"),
-        ("HTTP_PROXY", "http://", "HTTP_PROXY names a proxy"),
+        ("http_proxy", "junk://x", "http_proxy has an invalid proxy: junk://x;"),
+        ("HTTP_PROXY", "http://", "HTTP_PROXY has an invalid proxy"),
         ("ALL_PROXY", "socks5://me:secret@host:1080", "ALL_PROXY .*: socks5://host:1080;"),
         ("all_proxy", "host:port", "all_proxy .*: http://host:port;"),
     ],
@@ -616,7 +616,7 @@ def test_proxies_that_cannot_be_used(
     assert "secret" not in str(caught.value)
 
 
-def test_nobody_where_a_redirect_leads() -> None:
+def test_redirect_to_missing_server_raises_connect_error() -> None:
     async def use(client: HttpClient, site: Site) -> bytes:
         return await client.get(site.url, body_of)
 
@@ -766,7 +766,7 @@ def test_reply_with_an_unreadable_request_id_is_taken() -> None:
     assert body == b"{}"
 
 
-def test_a_proxy_where_nobody_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_proxy_raises_connect_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConnectError, match=r"cannot connect to the proxy 127\.0\.0\.1:1: Connect"):
         asyncio.run(ask_through(monkeypatch, "http_proxy", "http://me:secret@127.0.0.1:1"))
 
@@ -797,13 +797,13 @@ async def raw(answer: bytes) -> tuple[HttpError, int]:
 @pytest.mark.parametrize(
     ("head", "words", "calls"),
     [
-        (b"hello", "cannot be read: Bad status line: Expected HTTP/", 2),
+        (b"hello", "isn't valid HTTP: Bad status line: Expected HTTP/", 2),
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: br", "install `Brotli`", 1),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 9_000, "cannot be read: Got more than 8190 bytes", 1),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 9_000, "isn't valid HTTP: Got more than 8190 bytes", 1),
         (b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 40_000, "Too many headers received", 1),
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip", "Can not decode content-encoding: gzip", 2),
         (b"HTTP/1.1 404 No\r\nContent-Type: \xe9", "HTTP 404: abcd", 1),
-        (b"HTTP/1.1 301 No\r\nLocation: http://x/\xe9", "moved to http://x/?;", 1),
+        (b"HTTP/1.1 301 No\r\nLocation: http://x/\xe9", "moved to http://x/?. Use", 1),
     ],
 )
 def test_the_cause_is_named(head: bytes, words: str, calls: int) -> None:
@@ -826,7 +826,7 @@ def test_json_in_another_charset() -> None:
     assert run(use, says(200, '\ufeff["é"]'))[0] == ["é"]
 
 
-def test_what_may_be_shown() -> None:
+def test_shown_has_no_credentials() -> None:
     assert shown("https://u:p@host:8/v1?key=1#f") == "https://host:8/v1"
     assert Secrets(("abc-defg",)).scrub("key abc-defg!") == "key [hidden]!"
     for word in ("x", "secrets", "EMPTY", "ollama", "lm-studio", "sk-no-key-required"):

@@ -73,7 +73,7 @@ def test_an_error_shows_no_part_of_a_key(text: str, kept: str) -> None:
     assert Secrets([key]).scrub(text.format(*parts)) == kept
 
 
-def test_what_is_a_key() -> None:
+def test_secrets_hides_keys() -> None:
     for word in (
         *("", "none", "EMPTY", "ollama", "lm-studio", "not-needed", "no-key-required", "1234567"),
         *("sk-no-key-required", "YOUR_API_KEY", "dummy-key", "xxxxxxxxxxxx", "sk-xxxxxxxxxxxxxxxx"),

@@ -372,8 +372,8 @@ def test_like_errors_are_one_with_three_examples() -> None:
     assert len(lines) == 6
     assert [line.partition(",")[0] for line in lines[:3]] == ["records"] * 3
     assert lines[3] == "… and 1,997 more rows like these"
-    assert lines[4] == "… and 1 more bad rows"
-    assert lines[5].startswith("2001 bad rows are in the way")
+    assert lines[4] == "… and 1 more invalid rows"
+    assert lines[5].startswith("Found 2001 invalid rows")
 
 
 # Lists in cells.

@@ -184,7 +184,7 @@ def test_notices_stand_in_the_terminal(tmp_path: Path) -> None:
     assert "citation_f1_micro" in shown
 
 
-def test_repeats_are_told_with_their_spread(tmp_path: Path) -> None:
+def test_repeats_have_spread(tmp_path: Path) -> None:
     rng = random.Random(0)
     pairs = [make_item(k, rng) for k in range(20)]
     entry = {"mean": 0.5, "sd": 0.0123, "ci": [0.4, 0.6], "values": 3, "of": 3}

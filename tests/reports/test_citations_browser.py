@@ -94,7 +94,7 @@ def test_missing_knowledge_is_listed(opened: Chromium) -> None:
     assert "✗ no [NA] points at it" in section
 
 
-def test_what_no_graph_has_does_not_count_as_needed(browser: Chromium, tmp_path: Path) -> None:
+def test_triple_in_no_graph_is_not_needed(browser: Chromium, tmp_path: Path) -> None:
     run = citation_run(tmp_path / "run", invented(), metrics=["citation_precision"])
     browser.get("about:blank")
     browser.get(write_run_page(run).as_uri())
@@ -123,7 +123,7 @@ def test_the_keyboard_joins_list_answer_and_drawing(opened: Chromium) -> None:
     assert "cartographer" in opened.find_element("css selector", ".response mark.active").text
 
 
-def test_the_graph_is_drawn_and_told(opened: Chromium) -> None:
+def test_graph_is_drawn_with_caption(opened: Chromium) -> None:
     go(opened, "ada")
     assert texts(opened, ".entity strong") == ["Ada Quill", "Bram Quill"]
     states = [text.splitlines()[-1] for text in texts(opened, "li.cited, li.needed")]
@@ -215,10 +215,10 @@ def test_citations_of_passages_tell_what_they_do(browser: Chromium, tmp_path: Pa
     go(browser, "numbers")
     assert texts(browser, ".response mark.cite") == ["[1, 2]", "[2]", "[7]", "[2]"]
     heading = browser.find_element("xpath", "//h3[starts-with(., 'Sentences')]").text
-    assert heading == "Sentences and passages: 2 of 4 supported, 2 of 5 citations of use"
+    assert heading == "Sentences and passages: 2 of 4 supported, 2 of 5 useful citations"
     shown = [text.splitlines() for text in texts(browser, ".cites button")]
     assert shown[0] == ["Passage 1 · Lighthouse", "✓ supports it alone"]
-    assert shown[1][1] == "– not needed beside the others"
+    assert shown[1][1] == "– not needed with the others"
     assert shown[3] == ["Passage 7", "✗ no such passage"]
     assert shown[4][1] == "✗ does not support it"
     browser.find_elements("css selector", ".cites button")[1].click()

@@ -116,7 +116,7 @@ def shown(records: list[dict[str, Any]], **options: Any) -> str:
     return " ".join(text.replace("│", " ").split())
 
 
-def test_answers_without_anything_to_check_are_told_in_the_result() -> None:
+def test_result_reports_answers_without_claims() -> None:
     text = shown(rows(3, response=""))
     assert "No answer had anything to check, so none is called grounded or not. All are" in text
     assert "Of 3 answers" not in text

@@ -200,7 +200,7 @@ def test_values_beyond_0_to_1_have_their_own_range(tmp_path: Path) -> None:
     assert (bars["x"][0], bars["x"][-1]) == (1.0, 4.8)
 
 
-def test_what_is_0_or_1_has_no_histogram(tmp_path: Path) -> None:
+def test_binary_metric_has_no_histogram(tmp_path: Path) -> None:
     assert charted(tmp_path, [0.0, 1.0, 1.0]) == []
 
 

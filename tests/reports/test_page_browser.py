@@ -212,7 +212,7 @@ SAVED = """const done = arguments[1], make = URL.createObjectURL;
     document.querySelector(arguments[0]).click();"""
 
 
-def test_what_is_listed_can_be_saved(opened: Chromium) -> None:
+def test_listed_answers_can_be_saved(opened: Chromium) -> None:
     set_control(opened, "#text", "merian", "input")
     lines = str(opened.execute_async_script(SAVED, "#save-jsonl")).splitlines()
     saved = [json.loads(line) for line in lines]
@@ -732,7 +732,7 @@ def test_details_beside_the_page_are_loaded_when_opened(browser: Chromium, tmp_p
     moved.write_bytes(page.read_bytes())
     browser.get(moved.as_uri())
     browser.wait_until(lambda: words(browser, "#count") == "20 of 600 answers match")
-    assert "report_items is not beside this page" in words(browser, "#items")
+    assert "report_items is missing next to this page" in words(browser, "#items")
     open_first(browser)
     assert words(browser, "#item .response")
     browser.messages()  # the missing file is told in the console too

@@ -30,7 +30,7 @@ def repeated(values: dict[str, list[str]]) -> dict[str, Any]:
     return dict(tg.score(records, metrics="exact_match,f1", by="meta.repeat").summary.raw)
 
 
-def test_repeats_are_told_as_one_spread_a_metric() -> None:
+def test_repeats_have_one_spread_per_metric() -> None:
     raw = repeated({"a": ["1931", "1913", "1931"], "b": ["1931", "1913", "1913"]})
     shown = run_text(raw, None)
     assert "± sd over 3 repeats" in shown

@@ -69,7 +69,7 @@ def said(values: dict[str, tuple[float | None, tuple[float, float] | None]]) -> 
         ((0.7, None), "without intervals nothing can be said of the difference."),
     ],
 )
-def test_a_lead_is_told_with_its_doubt(second: Any, doubt: str) -> None:
+def test_best_metric_is_shown_with_uncertainty(second: Any, doubt: str) -> None:
     told = said({"b": second, "a": (0.8, (0.77, 0.83))})
     assert told.startswith("Best by AUROC: a with 0.8000 (95 % interval 0.7700 to 0.8300).")
     assert "The next is b" in told
@@ -107,7 +107,7 @@ def test_ties_are_called_ties() -> None:
     assert "The next is c" in told
 
 
-def test_what_cannot_be_told_from_guessing() -> None:
+def test_metric_no_better_than_chance_is_marked() -> None:
     assert "Even a cannot be told from guessing" in said({"a": (0.52, (0.49, 0.55))})
     assert "It is the only one, so nothing is compared." in said({"a": (0.7, (0.6, 0.8))})
     assert said({"a": (None, None)}) == "No metric has an AUROC here: constant."
@@ -125,7 +125,7 @@ def test_a_mean_over_fewer_sets_does_not_lead() -> None:
     assert second["cells"][1]["note"] == "1 of 3 sets"
 
 
-def test_few_records_are_told() -> None:
+def test_few_records_have_a_notice() -> None:
     raw = validation(2, 2)
     assert "too few for a conclusion" not in first_lines(raw)
     raw["sets"][1]["positives"] = raw["sets"][1]["n"] - 3
@@ -143,7 +143,7 @@ def test_tied_pairs_and_sets_name_all_that_lead() -> None:
     assert re.search(r"highest AUROC: (\w+(, )?){3} and 2 more 0\.750", text_of(raw))
 
 
-def test_other_records_behind_the_next_are_told() -> None:
+def test_different_records_of_runner_up_are_reported() -> None:
     raw = validation(1, 2)
     raw["sets"][0]["metrics"]["judged"]["n"] = 123
     assert "scored 300, judged 123." in first_lines(raw)
@@ -159,7 +159,7 @@ def test_columns_tell_which_end_is_better() -> None:
     assert not any("better" in one for one in people["columns"])
 
 
-def test_what_equals_the_best_to_four_decimals_is_best_with_it() -> None:
+def test_metric_equal_to_best_is_also_best() -> None:
     raw = validation(2, 3)
     raw["mean"]["support"]["auroc"]["value"] = 0.9
     raw["mean"]["judged"]["auroc"]["value"] = 0.90004
@@ -167,7 +167,7 @@ def test_what_equals_the_best_to_four_decimals_is_best_with_it() -> None:
     assert [row["cells"][1]["value"] for row in rows[:2]] == [0.9, 0.9]
 
 
-def test_what_is_undefined_is_null_with_its_reason() -> None:
+def test_undefined_value_is_null_with_reason() -> None:
     raw = validation(2, 4)
     raw["mean"]["support"]["auroc"] |= {"ci": None, "why": "one group"}
     found = blocks(section(page_of(raw), "measures"), "table")[0]

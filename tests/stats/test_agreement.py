@@ -236,7 +236,7 @@ def test_an_item_alone_has_no_interval() -> None:
     assert bootstrap_agreement(np.array([[1.0, 2.0]]), raw_agreement) is None
 
 
-def test_what_cannot_be_read_is_said() -> None:
+def test_agreement_rejects_unreadable_values() -> None:
     with pytest.raises(UsageError, match=r"found 3 columns"):
         cohen(np.ones((2, 3)))
     with pytest.raises(UsageError, match=r"shape \(2,\)"):

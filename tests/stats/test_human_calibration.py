@@ -103,7 +103,7 @@ def test_coverage_where_items_come_in_groups() -> None:
 
 
 @pytest.mark.parametrize(("n", "kind"), [(40, calibrated), (400, pushed_out), (8_000, calibrated)])
-def test_what_chance_makes_of_calibrated_scores(n: int, kind: World) -> None:
+def test_calibrated_scores_under_chance(n: int, kind: World) -> None:
     """Labels drawn from the scores, and the error of each draw, as written out."""
     random = np.random.default_rng(3)
     scores, _ = kind(random, n)

@@ -97,7 +97,7 @@ def test_one_cluster_and_one_cluster_of_a_kind() -> None:
     assert "2 labeled groups" in (two.estimates["raw_agreement"].why or "")
 
 
-def test_what_does_not_vary_has_no_interval_of_no_width() -> None:
+def test_constant_values_have_no_empty_interval() -> None:
     """Two negatives that lie below all positives show little; no resample would say so."""
     scores, labels = [0.1, 0.2, 0.6, 0.7, 0.8, 0.9, 0.95], [0, 0, 1, 1, 1, 1, 1]
     found = measure(scores, labels, resamples=200)
@@ -168,7 +168,7 @@ def test_a_narrow_spread_far_from_zero() -> None:
         assert found.estimates[name].value == pytest.approx(expected, rel=1e-4)
 
 
-def test_what_cannot_be_meant_is_an_error() -> None:
+def test_invalid_arguments_raise() -> None:
     with pytest.raises(InputError, match="infinite"):
         measure([0.1, np.inf], [0, 1])
     with pytest.raises(InputError, match="one number for each item"):

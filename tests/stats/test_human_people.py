@@ -66,7 +66,7 @@ def test_graded_labels_against_the_mean_of_the_rest() -> None:
     assert found.annotators[0]["spearman"].value == pytest.approx(expected)
 
 
-def test_preferences_count_ties_as_told() -> None:
+def test_preferences_count_ties_as_requested() -> None:
     metric = np.array([0.2, -0.1, 0.0, 0.3, -0.4, 0.0, np.nan])
     people = np.array([1.0, 1.0, 1.0, -1.0, -2.0, 0.0, 1.0])
     found = preferences(metric, people, resamples=50)

@@ -117,7 +117,7 @@ def test_plan_of_zeros_and_ones() -> None:
     assert found.needed[1].why == "two shares differ by 1 at the most"
 
 
-def test_what_cannot_be_planned() -> None:
+def test_power_rejects_invalid_plans() -> None:
     for d, words in (
         (np.empty(0), "fewer than two items"),
         (np.array([0.5]), "fewer than two items"),

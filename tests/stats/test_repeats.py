@@ -125,7 +125,7 @@ def test_missing_answers_are_counted_and_do_not_weigh() -> None:
         ([[1.0, 5.0], [2.0, 3.0]], {"flips": None}),
     ],
 )
-def test_what_cannot_be_known_is_none(values: list[list[float]], told: dict[str, None]) -> None:
+def test_repeats_undefined_is_none(values: list[list[float]], told: dict[str, None]) -> None:
     """No values; no second answers; one question only; no scale on which 0.5 means anything."""
     found = of(np.array(values))
     assert {name: getattr(found, name) for name in told} == told

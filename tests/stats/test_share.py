@@ -70,7 +70,7 @@ def test_too_little_has_no_bound(hits: list[bool], clusters: np.ndarray | None) 
     assert lower_bound(np.array(hits, np.bool_), clusters) is None
 
 
-def test_a_level_that_cannot_be_meant() -> None:
+def test_share_interval_rejects_invalid_level() -> None:
     with pytest.raises(InputError, match="level=1"):
         lower_bound(np.ones(3, np.bool_), level=1.0)
 

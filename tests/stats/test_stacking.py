@@ -44,7 +44,7 @@ def test_a_penalty_draws_the_weights_to_the_prior() -> None:
     assert rows.fit(1e6).weights == pytest.approx([0, 0], abs=1e-3)
 
 
-def test_what_is_the_same_everywhere_has_no_weight() -> None:
+def test_stacking_constant_feature_has_no_weight() -> None:
     rows = made(200, 1)
     same = rows._replace(x=np.column_stack([rows.x, np.full(200, 3.0)]))
     found = same.fit(0.01, prior=np.array([0.5, 0.0, 0.5]))

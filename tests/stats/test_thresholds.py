@@ -136,7 +136,7 @@ def test_the_best_may_be_to_call_everything_positive() -> None:
     assert ScoredLabels(scores, truth).measures_at(threshold)["share_positive"] == 1
 
 
-def test_neighboring_floating_point_numbers_are_told_apart() -> None:
+def test_threshold_separates_neighboring_floats() -> None:
     low = 0.5
     high = float(np.nextafter(low, 1))
     threshold = ScoredLabels(np.array([low, high]), labels("01")).best_threshold()
@@ -155,7 +155,7 @@ def test_neighboring_floating_point_numbers_are_told_apart() -> None:
         ([0.3, 0.3], "01", "all 2 scores are 0.3"),
     ],
 )
-def test_what_allows_no_threshold(scores: list[float], truth: str, told: str) -> None:
+def test_threshold_of_unsuitable_data_is_none(scores: list[float], truth: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
         ScoredLabels(np.array(scores), labels(truth)).best_threshold()
 
@@ -222,7 +222,7 @@ def test_a_precision_out_of_reach_names_the_best() -> None:
 
 
 @pytest.mark.parametrize("wanted", [0.0, -1.0, 1.1, math.nan])
-def test_a_precision_that_cannot_be_meant(wanted: float) -> None:
+def test_threshold_rejects_invalid_precision(wanted: float) -> None:
     with pytest.raises(UsageError, match="above 0, and at most 1"):
         ScoredLabels(np.array([0.1, 0.2]), labels("01")).threshold_for_precision(wanted)
 

@@ -29,7 +29,7 @@ def test_counts_and_kappa() -> None:
     assert backwards.kappa_ci == found.kappa_ci
 
 
-def test_what_is_undefined() -> None:
+def test_two_judges_undefined_values() -> None:
     nothing = TwoJudges.of([])
     assert (nothing.n, nothing.agreement) == (0, None)
     assert (nothing.kappa, nothing.kappa_ci) == (None, None)

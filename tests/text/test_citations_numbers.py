@@ -41,7 +41,7 @@ def test_before_and_after_the_stop(written: str, numbers: tuple[int, ...]) -> No
 
 
 @pytest.mark.parametrize("written", ["([1])", "[[1]]", "([1], [1])", "{([1])}"])
-def test_what_stands_around_nothing_but_citations_goes_with_them(written: str) -> None:
+def test_brackets_around_only_citations_are_removed(written: str) -> None:
     first, second = CitedText(f"It rains {written}. Then snow (at night [2]).").numbered_sentences()
     assert (first.text, set(first.passages)) == ("It rains.", {1})
     assert (second.text, second.passages) == ("Then snow (at night).", (2,))

@@ -63,7 +63,7 @@ def test_any_triple_comes_back(graph: Graph, name: str, value: str) -> None:
 
 
 @given(GRAPHS, st.data())
-def test_what_a_graph_says_is_read_as_what_it_says(graph: Graph, data: st.DataObject) -> None:
+def test_formatted_graph_citations_are_parsed_back(graph: Graph, data: st.DataObject) -> None:
     """Several triples may have a common text; whichever are read, the graph has them."""
     several = data.draw(st.lists(st.sampled_from(list(pairs_of(graph))), min_size=1, max_size=4))
     written = cite(graph["qid"], several)

@@ -312,7 +312,7 @@ def test_missing_knowledge_within_a_bracket(
     assert [(c.qid, c.property, c.value) for c in sentence.citations] == citations
 
 
-def test_what_a_graph_has_is_no_mark_and_no_id() -> None:
+def test_values_of_graph_are_not_marks_or_ids() -> None:
     graphs: list[Graph] = [{"qid": "Q1", "symbol": ["NA", "b, NA"], "child": ["Q2"]}, {"qid": "Q2"}]
     (sentence,) = CitedText("[Q1, symbol: NA, b, NA, child: Q2]", graphs).triple_sentences()
     assert [c.value for c in sentence.citations] == ["NA", "b, NA", "Q2"]

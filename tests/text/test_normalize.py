@@ -74,7 +74,7 @@ def test_parts_and_rows_keep_their_texts(texts: list[str], data: st.DataObject) 
     assert tokens.part(low, len(texts)).strings() == [SQUAD.rule(t) for t in texts[low:]]
 
 
-def test_long_tokens_are_told_apart() -> None:
+def test_long_tokens_are_distinguished() -> None:
     """Words that share their first 8 or 16 bytes, and words longer than that."""
     words = ["abcdefgh", "abcdefghi", "abcdefghj", "x" * 16, "x" * 17, "x" * 18, "x" * 17 + "y"]
     tokens = tokenize([" ".join(words * 2)], SQUAD)

@@ -138,7 +138,7 @@ def test_any_text_is_read_and_outer_space_means_nothing(text):
     assert REFUSAL_RULES.find(f" \n\t{text}\u3000 ") == REFUSAL_RULES.find(text)
 
 
-def test_what_stands_beside_the_rates_is_what_was_measured():
+def test_documented_rates_equal_measured_rates():
     found = [REFUSAL_RULES.find(c["response"], c.get("references") or ()) is not None for c in HELD]
     right = sum(f and c["abstained"] for f, c in zip(found, HELD, strict=True))
     assert {
@@ -180,7 +180,7 @@ def test_anybody_else_who_does_not_tell_is_an_answer(who, lacks):
         assert REFUSAL_RULES.find(f"{who} {lacks} {asked}.") is None
 
 
-def test_what_is_said_of_the_world_is_an_answer_unless_a_reference_knows_better():
+def test_statement_about_world_is_answer_unless_reference_abstains():
     for response in ("It is unknown who wrote it.", "The cause cannot be determined."):
         assert REFUSAL_RULES.find(response) is None
         assert REFUSAL_RULES.find(response, ["", " "]) is None

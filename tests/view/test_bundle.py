@@ -76,7 +76,7 @@ def test_runs_that_cannot_be_compared_say_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_what_can_be_read_of_a_damaged_run_is_shown(
+def test_bundle_shows_readable_part_of_damaged_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
 ) -> None:
     if beside:  # as for many answers

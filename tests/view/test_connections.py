@@ -244,7 +244,7 @@ def test_server_out_of_descriptors_recovers(caplog: pytest.LogCaptureFixture) ->
         clients[-1].sendall(filled(get("/"), served.port))
         assert clients[-1].recv(4096).startswith(b"HTTP/1.1 200")
     messages = [record.getMessage() for record in caplog.records]
-    assert messages.count("WARNING: no descriptor is left for new connections") == 1
+    assert messages.count("WARNING: no file descriptors are left for new connections") == 1
     assert not any(record.exc_info for record in caplog.records)
 
 

@@ -197,7 +197,7 @@ def test_the_index_of_a_run_that_is_gone_is_removed(tmp_path: Path, run: Path) -
     assert not index_folder(other).exists()
 
 
-def test_what_a_killed_writer_left_is_cut_off(run: Path) -> None:
+def test_index_truncates_rows_of_killed_writer(run: Path) -> None:
     state = grow(run)
     folder = index_folder(run) / state.generation
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -389,7 +389,7 @@ def test_hostile_queries_find_nothing_or_are_refused(run: Path) -> None:
     )
 
 
-def test_what_is_listed_is_exported(run: Path) -> None:
+def test_export_has_the_listed_answers(run: Path) -> None:
     index = opened(run)
     query = Query(verdict="not_grounded", sort="+row")
     told = [json.loads(x) for x in b"".join(index.export(query, "jsonl")).splitlines()]

@@ -58,7 +58,7 @@ def ask(
         connection.close()
 
 
-def test_what_leaves_may_run_no_foreign_script() -> None:
+def test_responses_forbid_foreign_scripts() -> None:
     with serving() as address:
         for path, status in (("/", 200), ("/nothing", 404), ("/fail", 422), ("/defect", 500)):
             found, headers, _ = ask(address, "GET", path)
@@ -72,7 +72,7 @@ def test_what_leaves_may_run_no_foreign_script() -> None:
             assert headers["cache-control"] == "no-store"
 
 
-def test_errors_are_told_in_words() -> None:
+def test_server_errors_have_readable_text() -> None:
     with serving() as address:
         assert ask(address, "GET", "/fail")[2] == {"error": "line 3: found x; expected y"}
         assert ask(address, "GET", "/nothing")[2] == {"error": "not found"}
@@ -122,7 +122,7 @@ def test_behind_a_proxy_the_public_name_is_ours() -> None:
         assert ask(address, "GET", "/", Host="other.example.org")[0] == 421
 
 
-def test_what_cannot_be_bound_is_told() -> None:
+def test_serve_unavailable_address_raises() -> None:
     with socket.socket() as taken:
         taken.bind((server.LOOPBACK, 0))
         taken.listen()

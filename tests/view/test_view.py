@@ -115,7 +115,7 @@ def test_a_folder_may_have_any_name(served: Viewing) -> None:
     assert served.json(at + "list")["total"] == 64
 
 
-def test_a_run_is_told_and_listed(served: Viewing, folder: Path) -> None:
+def test_run_page_and_list_are_served(served: Viewing, folder: Path) -> None:
     run = f"/run/{served.key('one')}/"
     page = served.json(run + "page")
     assert page["about"]["metrics"]
@@ -222,7 +222,7 @@ def test_nothing_else_is_reached(served: Viewing, path: str) -> None:
     assert b"secret" not in body
 
 
-def test_what_is_refused_says_why(served: Viewing) -> None:
+def test_refused_requests_have_reason(served: Viewing) -> None:
     run = f"/run/{served.key('one')}/"
     assert served.get(run + "list?verdict=x")[0] == 400
     assert "no verdict 'x' in this run" in served.json(run + "list?verdict=x")["error"]
@@ -328,7 +328,7 @@ def test_it_ends_with_ctrl_c_and_says_what_is_wrong(tmp_path: Path) -> None:
         served.process.send_signal(signal.SIGINT)
         assert served.process.wait(20) == 0
     wrong = trueground("view", tmp_path / "nowhere")
-    assert (wrong.returncode, "nowhere is not there" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "nowhere doesn't exist" in wrong.stderr) == (2, True)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

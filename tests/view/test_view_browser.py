@@ -303,10 +303,10 @@ def test_the_list_can_be_read(browser: Chromium, served: Viewing, scheme: str) -
     emulate(browser)
 
 
-def test_a_server_that_has_ended_is_told(browser: Chromium, tmp_path: Path) -> None:
+def test_page_reports_stopped_server(browser: Chromium, tmp_path: Path) -> None:
     sample_run(tmp_path / "runs" / "one", 60)
     with viewing(tmp_path / "runs", home=tmp_path / "home") as served:
         show(browser, served.page(f"run/{served.key('one')}/"), "#list li")
     press(browser, ".pager button:last-child")
-    browser.wait_until(lambda: "does not answer" in words(browser, ".answers .warning"))
+    browser.wait_until(lambda: "does not respond" in words(browser, ".answers .warning"))
     browser.messages()  # the browser itself tells of the connection

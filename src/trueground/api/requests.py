@@ -7,6 +7,7 @@ loops, the command line and inner functions share the class instead of repeating
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any, ForwardRef, ParamSpec, TypeVar, cast, get_args, get_origin
@@ -14,6 +15,7 @@ from typing import Annotated, Any, ForwardRef, ParamSpec, TypeVar, cast, get_arg
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+_MODULE_PREFIX = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
 
 
 def takes_fields_of(request: Callable[P, R]) -> Callable[[Callable[[R], T]], Callable[P, T]]:
@@ -56,18 +58,36 @@ def takes_fields_of(request: Callable[P, R]) -> Callable[[Callable[[R], T]], Cal
         del public.__wrapped__  # signatures would be read from it
         public.__signature__ = signature.replace(
             parameters=[_plain(parameter) for parameter in signature.parameters.values()],
-            return_annotation=inspect.signature(work).return_annotation,
+            return_annotation=_shorten(inspect.signature(work).return_annotation),
         )
         return cast("Callable[P, T]", public)
 
     return decorate
 
 
+class _TypeName(str):
+    """A type that `help` shows without quotes and without names of modules."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
     """Return the parameter with its type alone, for `help`."""
-    if get_origin(parameter.annotation) is not Annotated:
-        return parameter
-    annotation = get_args(parameter.annotation)[0]
+    annotation = parameter.annotation
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    return parameter.replace(annotation=_shorten(annotation))
+
+
+def _shorten(annotation: Any) -> Any:
+    """Return the name of a type, without modules. Simple classes are returned unchanged."""
     if isinstance(annotation, ForwardRef):
         annotation = annotation.__forward_arg__
-    return parameter.replace(annotation=annotation)
+    if isinstance(annotation, type) and not get_args(annotation):
+        return annotation
+    is_text = isinstance(annotation, str)
+    text = annotation if is_text else inspect.formatannotation(annotation)
+    return _TypeName(_MODULE_PREFIX.sub("", text))

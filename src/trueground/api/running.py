@@ -14,15 +14,36 @@ if TYPE_CHECKING:
 
 @takes_fields_of(RunRequest)
 def run(request: RunRequest) -> Result:
-    """Ask a model the questions of a benchmark's task ("faitheval/unanswerable"), and score.
+    """Run a benchmark with a model, and score its answers.
 
-    `model` is a name as for `trueground run --model`, or any ChatModel. `out` is the run directory,
-    where a run that was broken off goes on; without it a new one, runs/<utc-time>-<name>. `options`
-    are those of the benchmark. `judge` (None: the benchmark's under these options), `decomposer`,
-    `rater` and `judge_calibration` are as for `score`; `params` and all that follows are as in
-    `RunSettings`. May be called where an event loop runs.
+    You can call it while an event loop runs. If a run is interrupted, call it with the same
+    arguments to resume it.
 
-    Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
+    Args:
+        benchmark: A benchmark's task, such as "faitheval/unanswerable".
+        model: A name as for `trueground run --model`, or a `ChatModel`.
+        out: Run directory. None: runs/<utc-time>-<name>.
+        options: Options of the benchmark.
+        judge: The judge that checks claims. None: the benchmark's judge.
+        decomposer: As for `score`.
+        rater: As for `score`.
+        judge_calibration: As for `score`.
+        params: Sampling parameters of the model.
+
+    Returns:
+        The result, as from `score`.
+
+    Raises:
+        UsageError: A name or an option is invalid.
+        InputError: Data of the benchmark can't be read.
+        OutputError: `out` can't be used.
+        UnreachableError: No request succeeded.
+        WriteError: Writing failed during the work.
+        RunInterrupted: The user pressed Ctrl-C.
+
+    Example:
+        >>> run = tg.run("faitheval/unanswerable", "gpt-4o", limit=50)  # doctest: +SKIP
+        >>> run.summary.verdicts  # doctest: +SKIP
     """
     from trueground.api.result import make_showable
 
@@ -31,7 +52,20 @@ def run(request: RunRequest) -> Result:
 
 @takes_fields_of(RunRequest)
 async def arun(request: RunRequest) -> Result:
-    """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
+    """Run a benchmark from an event loop. Scoring is done in a thread.
+
+    Args:
+        request: The arguments of `run`.
+
+    Returns:
+        The result, as from `score`.
+
+    Raises:
+        TruegroundError: As for `run`.
+
+    Example:
+        >>> run = await tg.arun("faitheval/unanswerable", "gpt-4o")  # doctest: +SKIP
+    """
     from trueground.api.result import make_showable
 
     return make_showable(await request.arun(write_page))

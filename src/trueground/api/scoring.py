@@ -16,27 +16,58 @@ if TYPE_CHECKING:
 def score(request: ScoreRequest) -> Result:
     """Score answers and summarize them.
 
-    `records` is a path or URL (or several), a polars or pandas data frame, or an iterable of dicts
-    or Records (contract, section 1). `metrics` are names or one comma-separated text; without them
-    every metric of the default set whose fields are present is computed. Of several judges the
-    first gives the headlines. With `out`, a run directory is written there (section 2); without it
-    nothing is written. If `out` holds an unfinished run of the same input and options, it is
-    resumed. With `unique` a number is put behind `out` where it exists. `workers` of
-    None are as many processes as the number of records is worth; more than one needs a script
-    guarded by `__name__`. `require` are metrics that must be in the run.
+    If `out` contains an unfinished run of the same input and options, the run is resumed.
 
-    `labels` are files with people's labels of some of the answers, by id or of `trueground
-    annotate`: `corrected` in the summary has the rates that people would give all of them
-    (docs/rates.md). `labels_drawn` says that these answers were drawn at random, where the files do
-    not tell how they were drawn.
+    Args:
+        records: A path or URL, several of them, a polars or pandas data frame, or an iterable of
+            dicts or `Record` objects.
+        metrics: Names of metrics, as a list or comma-separated. None: the default metrics whose
+            fields are present.
+        judge: The judge that checks claims, or several. Headline metrics use the first.
+        judge_calibration: Calibration files of the judges, written by `judge calibrate`.
+        decomposer: How answers are split into claims: "rules" or "llm:MODEL".
+        rater: Model that rates fluency and other qualities, such as "llm:MODEL".
+        cache: Whether replies of models are read from and written to the cache.
+        out: Run directory to write. None: nothing is written.
+        overwrite: Whether to replace `out` if it exists.
+        by: Fields to break results down by.
+        repeats_of: Field that identifies the question if questions have several answers.
+        labels: Files with human labels of some answers. The summary then has `corrected`, the
+            estimated rates for all answers.
+        labels_drawn: "random" if the labeled answers are a random sample and the files don't
+            say so.
+        mapping: Your column names by field. Column names of other tools are recognized.
+        split_contexts: Separator if all contexts of a record are one text.
+        on_bad_row: "stop" raises an error at invalid rows, "skip" leaves them out.
+        limit: Use only the first records.
+        seed: Random seed.
+        resamples: Number of bootstrap samples.
+        workers: Number of processes. None: depends on the input size. Scripts that use more
+            than one need `if __name__ == "__main__":`.
+        keep_records: Whether the run directory includes the records.
+        unique: Whether to append a number to `out` if it exists.
+        require: Metrics that the run must include.
+        command: Command line to store with the run.
+        progress: True for progress bars on standard error, or a function that is called with
+            phase, done and total.
 
-    `mapping` names your columns; without it those of other tools are known
-    too (docs/records.md). `split_contexts` cuts contexts that are one text. `progress=True` draws
-    bars on standard error; a function is called with phase, done and total instead.
+    Returns:
+        The result, with the summary, a frame of items and the evidence.
 
-    Raises BadRowsError and InputError for the input, UsageError for names and options, OutputError
-    for the folder, WriteError when writing stops midway, WorkerError when a process is lost,
-    RunInterrupted on Ctrl-C.
+    Raises:
+        BadRowsError: Rows are invalid.
+        InputError: The input can't be read.
+        UsageError: A name or an option is invalid.
+        OutputError: `out` can't be used.
+        WriteError: Writing failed during the work.
+        WorkerError: A worker process was lost.
+        RunInterrupted: The user pressed Ctrl-C.
+
+    Example:
+        >>> import trueground as tg
+        >>> record = {"response": "It is blue.", "contexts": ["The sky is blue."]}
+        >>> tg.score([record], metrics="k_precision").summary.n
+        1
     """
     from trueground.api.result import make_showable
 
@@ -45,7 +76,20 @@ def score(request: ScoreRequest) -> Result:
 
 @takes_fields_of(ScoreRequest)
 async def ascore(request: ScoreRequest) -> Result:
-    """`score` for callers that own an event loop: the work is done in a thread."""
+    """Score answers from an event loop. The work is done in a thread.
+
+    Args:
+        request: The arguments of `score`.
+
+    Returns:
+        The result, as from `score`.
+
+    Raises:
+        TruegroundError: As for `score`.
+
+    Example:
+        >>> result = await tg.ascore("answers.jsonl")  # doctest: +SKIP
+    """
     import asyncio
 
     from trueground.api.result import make_showable

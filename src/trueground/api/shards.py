@@ -17,15 +17,30 @@ if TYPE_CHECKING:
 
 @takes_fields_of(ShardsRequest)
 def score_shards(request: ShardsRequest) -> Result | None:
-    """Score files in shards, on this machine or a cluster: the same numbers as `tg.score`.
+    """Score files in shards, on this machine or a cluster.
 
-    `records` are paths or URLs, `out` a folder or a URL that every worker reaches; judge,
-    decomposer and rater are names. All rows are checked and cut into `shards` once; a shard that is
-    done is not done again by the same command. A shard whose process is lost is tried three times.
-    With `shard` only that one is done, and None given back; `tg.merge` ends the run.
+    The results equal those of `tg.score`. All rows are checked before scoring. Finished shards
+    aren't scored again when you repeat the call. A shard is tried three times if its process is
+    lost.
 
-    Raises what `tg.score` raises, and WorkerError where shards failed: it names them, the others
-    are kept.
+    Args:
+        records: Paths or URLs.
+        out: Folder or URL that every worker can reach.
+        shards: Number of shards. None: one per 128 MiB.
+        shard: Score only this shard. Then call `tg.merge` when all are done.
+        engine: "local" for processes, "ray" or "ray:ADDRESS".
+
+    Other arguments are those of `tg.score`. Pass judge, decomposer and rater by name.
+
+    Returns:
+        The result, as from `tg.score`. None with `shard`.
+
+    Raises:
+        WorkerError: Some shards failed. The message names them, and the others are kept.
+        TruegroundError: As for `tg.score`.
+
+    Example:
+        >>> result = tg.score_shards("answers.jsonl", out="runs/big")  # doctest: +SKIP
     """
     from trueground.api.result import make_showable
 
@@ -36,11 +51,26 @@ def score_shards(request: ShardsRequest) -> Result | None:
 def merge(
     out: str | Path, *, command: Sequence[str] = (), progress: Progress | bool = do_nothing
 ) -> Result:
-    """Make one run of the shards below `out`, a folder or a URL of an object store.
+    """Merge the shards of a run.
 
-    `summary.json` and `items.jsonl` are those of one process. The shards are removed when the run
-    is whole. The page of a run in an object store lists a sample. Raises OutputError where there
-    are no shards, WorkerError where some are missing, WriteError.
+    `summary.json` and `items.jsonl` equal those of a run in one process. The shards are deleted
+    afterwards. The page of a run in an object store lists a sample of the items.
+
+    Args:
+        out: The `out` of the shards, a folder or a URL of an object store.
+        command: Command line to store with the run.
+        progress: True for progress bars, or a function as for `tg.score`.
+
+    Returns:
+        The result, as from `tg.score`.
+
+    Raises:
+        OutputError: `out` has no shards.
+        WorkerError: Some shards are missing.
+        WriteError: Writing failed.
+
+    Example:
+        >>> result = tg.merge("runs/big")  # doctest: +SKIP
     """
     from trueground.api.result import make_showable
     from trueground.evaluate import ShardedRun

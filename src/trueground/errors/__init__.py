@@ -58,7 +58,7 @@ __all__ = [
 
 
 class ExitCode(IntEnum):
-    """What the command line returns; `cli/exit_codes.py` says when."""
+    """Exit codes of the command line."""
 
     DONE = 0
     GATE_FAILED = 1
@@ -70,7 +70,10 @@ class ExitCode(IntEnum):
 
 
 class TruegroundError(Exception):
-    """Base of all; `exit_code` is what the command line returns if it ends a command."""
+    """Base class of all errors.
+
+    `exit_code` is what the command line returns if the error ends a command.
+    """
 
     exit_code: ClassVar[ExitCode] = ExitCode.REFUSED
 
@@ -112,7 +115,7 @@ def _restored(kind: type[TruegroundError], words: tuple[Any, ...]) -> Trueground
 
 
 class UsageError(TruegroundError):
-    """An option, a name or a combination of options that cannot be meant."""
+    """An invalid option, name or combination of options."""
 
     @classmethod
     def unknown_name(
@@ -130,14 +133,21 @@ class UsageError(TruegroundError):
 
 
 class InputError(TruegroundError):
-    """A file, a data frame or a list that cannot be read as records."""
+    """A file, data frame or list that can't be read as records."""
 
 
 @dataclass(frozen=True)
 class BadRow:
-    """One row that is no record: where it stands, what was found, what was expected.
+    """A row that isn't a valid record.
 
-    `row` counts `unit`s: lines of a text file, rows of anything else.
+    Attributes:
+        file: Name of the input.
+        row: Number of the row, from 1, counted in `unit`s.
+        id: Id of the record. None if it has none.
+        field: Field with the invalid value. None if the whole row is invalid.
+        found: The value.
+        expected: What was expected instead.
+        unit: "line" for text files, otherwise "row".
     """
 
     file: str
@@ -150,7 +160,7 @@ class BadRow:
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """Alike for rows of one file in which the same is wrong."""
+        """A key that is equal for rows of a file with the same error."""
         field = re.sub(r"\d+", "", self.field or "")
         return self.file, field, self.expected.partition(";")[0]
 
@@ -164,9 +174,13 @@ class BadRow:
 
 
 class BadRowsError(InputError):
-    """At least one row is no record. `rows` holds the first ones, `total` counts all.
+    """Error for input with invalid rows.
 
-    `counts` says of each kind how many rows are of it; `advice` is a line of its own.
+    Args:
+        rows: The first invalid rows.
+        total: Number of all invalid rows.
+        counts: Number of rows of each `BadRow.kind`.
+        advice: Additional line of the message.
     """
 
     def __init__(
@@ -181,9 +195,9 @@ class BadRowsError(InputError):
         lines = _format_rows(rows, total, counts or {})
         if advice:
             lines.append(advice)
-        noun = "row is" if total == 1 else "rows are"
+        noun = "row" if total == 1 else "rows"
         lines.append(
-            f"{total} bad {noun} in the way; nothing was scored. Fix the file, or pass "
+            f"Found {total} invalid {noun}, so nothing was scored. Fix the file, or pass "
             "--on-bad-row skip to score the rest."
         )
         super().__init__("\n".join(lines))
@@ -192,7 +206,7 @@ class BadRowsError(InputError):
 def _format_rows(
     rows: list[BadRow], total: int, counts: Mapping[tuple[str, ...], int]
 ) -> list[str]:
-    """Ten rows at most, three of a kind, and how many there are beside them."""
+    """Return lines with at most ten rows, three per kind, and counts of the others."""
     kinds: dict[tuple[str, ...], list[BadRow]] = {}
     for row in rows:
         kinds.setdefault(row.kind, []).append(row)
@@ -207,30 +221,30 @@ def _format_rows(
         if count > 3:
             lines.append(f"… and {count - 3:,} more row{'s' if count > 4 else ''} like these")
     if total > covered:
-        lines.append(f"… and {total - covered:,} more bad rows")
+        lines.append(f"… and {total - covered:,} more invalid rows")
     return lines
 
 
 class MissingExtraError(TruegroundError):
-    """An optional dependency is needed and absent."""
+    """A required optional dependency isn't installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f'{what} needs an optional package: pip install "trueground[{extra}]"')
 
 
 class OutputError(TruegroundError):
-    """The output folder cannot be used; nothing was begun."""
+    """The output folder can't be used. No work was started."""
 
     @classmethod
     def unusable(cls, path: Path, error: OSError) -> OutputError:
         """Return the error for an output folder that the system refuses."""
         return cls(
-            f"cannot use {path} as output folder: {error.strerror or error}; choose another --out"
+            f"cannot use {path} as output folder: {error.strerror or error}. Choose another --out"
         )
 
 
 class WriteError(TruegroundError):
-    """Writing failed after work had begun; what was finished is on disk."""
+    """Writing failed during the work. Finished results are on disk."""
 
     exit_code = ExitCode.INCOMPLETE
 
@@ -238,35 +252,35 @@ class WriteError(TruegroundError):
     def stopped(cls, path: Path, error: OSError) -> WriteError:
         """Return the error for a file that the system failed to write."""
         return cls(
-            f"writing {path} failed: {error.strerror or error}. What was finished before is intact "
-            f"in {path.parent}. Make room or choose another --out, then run again."
+            f"writing {path} failed: {error.strerror or error}. Finished results are intact in "
+            f"{path.parent}. Free disk space or choose another --out, then run again."
         )
 
 
 class WorkerError(TruegroundError):
-    """A process that did part of the work could not start or is gone; what was finished is kept."""
+    """A worker process couldn't start or was lost. Finished results are kept."""
 
     exit_code = ExitCode.INCOMPLETE
 
 
 class CoverageError(TruegroundError):
-    """The work was done, and nothing could be scored or made, or less than a limit asks for."""
+    """Nothing could be scored or built, or less than the required share."""
 
     exit_code = ExitCode.NOT_COVERED
 
 
 class GraphError(TruegroundError):
-    """A knowledge graph that cannot be opened, read or queried."""
+    """A knowledge graph that can't be opened, read or queried."""
 
 
 class UnreachableError(TruegroundError):
-    """The model or judge could not be reached, or lets nobody in; no call succeeded."""
+    """The model or judge can't be reached or rejects the API key. No request succeeded."""
 
     exit_code = ExitCode.UNREACHABLE
 
 
 class ProtocolError(TruegroundError):
-    """A judge, a decomposer or a metric gave something that its protocol does not allow."""
+    """A judge, decomposer or metric returned an invalid value."""
 
 
 class PluginError(TruegroundError):
@@ -274,7 +288,7 @@ class PluginError(TruegroundError):
 
 
 class RunInterrupted(TruegroundError):  # noqa: N818 - it is a request, not a mistake
-    """The user pressed Ctrl-C; what was finished is on disk."""
+    """The user pressed Ctrl-C. Finished results are on disk."""
 
     exit_code = ExitCode.INTERRUPTED
 

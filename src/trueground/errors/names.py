@@ -1,4 +1,4 @@
-"""Names that don't exist: which ones a slip may have meant, and what an error says."""
+"""Unknown names: similar names to suggest, and the message of the error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-_LISTED = (
+LISTED_KINDS = (
     "metric",
     "judge",
     "decomposer",
@@ -16,33 +16,41 @@ _LISTED = (
     "model",
     "builder",
 )
-_FEW = 10  # so many names are all named
-_NEAR = 0.6  # from 0 to 1: how like a name is that is suggested
-_SHORT, _NEAR_OF_SHORT = 3, 0.5  # of so few letters one wrong one is much
-_WORD, _OTHER = 0.8, 0.9  # what it counts that one word is like, or a name that leads to another
-_SUGGESTED = 3
+MAX_LISTED_NAMES = 10
+MAX_SUGGESTIONS = 3
+MIN_SIMILARITY = 0.6  # from 0 to 1
+# In a short name, one wrong letter lowers the similarity more.
+SHORT_NAME_LENGTH = 3
+MIN_SHORT_SIMILARITY = 0.5
+WORD_WEIGHT = 0.8  # weight of a match with one word of a name
+ALIAS_WEIGHT = 0.9  # weight of a match with a name that leads to a known name
 
 
 def find_near(name: str, known: Iterable[str], others: Iterable[str] = ()) -> list[str]:
-    """At most three names that a slip may have meant, the nearest first: as a whole, or in one of
-    its words. `others` must be nearer than those known. Nothing where none is near.
+    """Return at most three names that are similar to a name, the most similar first.
+
+    A name is compared as a whole and with each of its words. Aliases in `others` must be more
+    similar than names in `known`.
     """
     name = name.lower()
-    least = _NEAR if len(name) > _SHORT else _NEAR_OF_SHORT
-    match = SequenceMatcher(b=name, autojunk=False)
+    is_short = len(name) <= SHORT_NAME_LENGTH
+    min_similarity = MIN_SHORT_SIMILARITY if is_short else MIN_SIMILARITY
+    matcher = SequenceMatcher(b=name, autojunk=False)
 
-    def likeness(other: str) -> float:
-        match.set_seq1(other)
-        return match.ratio()
+    def similarity(other: str) -> float:
+        matcher.set_seq1(other)
+        return matcher.ratio()
 
     ranked = []
-    weights = {**dict.fromkeys(others, _OTHER), **dict.fromkeys(known, 1.0)}
-    for one, weight in weights.items():
-        words = re.split(r"[_-]", one.lower())
-        within = max(map(likeness, words)) if len(words) > 1 else 0.0
-        ranked.append((weight * max(likeness(one.lower()), _WORD * within), one))
+    weights = {**dict.fromkeys(others, ALIAS_WEIGHT), **dict.fromkeys(known, 1.0)}
+    for candidate, weight in weights.items():
+        words = re.split(r"[_-]", candidate.lower())
+        by_word = max(map(similarity, words)) if len(words) > 1 else 0.0
+        ranked.append(
+            (weight * max(similarity(candidate.lower()), WORD_WEIGHT * by_word), candidate)
+        )
     ranked.sort(key=lambda pair: (-pair[0], pair[1]))
-    return [one for ratio, one in ranked[:_SUGGESTED] if ratio >= least]
+    return [candidate for score, candidate in ranked[:MAX_SUGGESTIONS] if score >= min_similarity]
 
 
 def suggest(name: str, known: Iterable[str], others: Iterable[str] = ()) -> str:
@@ -54,10 +62,11 @@ def suggest(name: str, known: Iterable[str], others: Iterable[str] = ()) -> str:
 def describe_unknown(kind: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> str:
     """Return the message for a name that doesn't exist; see `UsageError.unknown_name`."""
     allowed = sorted(known)
-    few = len(allowed) <= _FEW
     hint = suggest(name, allowed, others)
-    if few or not (hint or kind in _LISTED):
+    if "llm" in allowed and (not hint or re.search(r"[0-9/]", name)):
+        hint = f" To use a language model, write 'llm:{name}'."
+    if len(allowed) <= MAX_LISTED_NAMES or not (hint or kind in LISTED_KINDS):
         hint += f" Known: {', '.join(allowed)}."
-    elif kind in _LISTED:
-        hint += f" All {len(allowed)} are shown by: trueground list {kind}s"
+    elif kind in LISTED_KINDS:
+        hint += f" To list all {len(allowed)}: trueground list {kind}s"
     return f"unknown {kind} {name!r}.{hint}"

@@ -1,7 +1,7 @@
-"""What a chat model is: messages and parameters in, one reply out.
+"""The interface of chat models: messages and parameters in, one reply out.
 
-A call that fails gives a Reply that says why. Only what concerns the whole run is raised: an option
-that cannot be meant (UsageError), an endpoint that refuses or cannot be found (UnreachableError).
+A call that fails returns a Reply with the reason. A model raises only if all calls would fail:
+UsageError for an invalid option, UnreachableError for an endpoint that can't be used.
 """
 
 from __future__ import annotations
@@ -17,26 +17,46 @@ from trueground.net import Secrets
 from trueground.options import Option
 from trueground.types import Status
 
-MAX_SHOWN_CHARS = 2_000  # of a reply in which nothing could be read
-_TOKENS_OUT = 256  # what an answer may take where the call sets no limit
-# Part of every key: a change of what a key or a kept reply means must not meet older entries.
+MAX_SHOWN_CHARS = 2_000  # Characters of a reply that couldn't be parsed, in the evidence.
+DEFAULT_TOKENS_OUT = 256  # Estimated tokens of an answer if the call has no limit.
+# Part of every cache key. Change it if the meaning of a key or a cached reply changes.
 _KEY_VERSION = "1"
 _canonical = msgspec.json.Encoder(order="sorted").encode
-_LEAST = -9999.0  # for a log-probability of minus infinity, as endpoints write it
-_TOO_MANY = 2**53  # tokens; up to here every JSON reader reads a whole number as it is
+MIN_LOGPROB = -9999.0  # Replaces minus infinity, as endpoints do.
+MAX_TOKEN_COUNT = 2**53  # Larger whole numbers aren't exact in every JSON reader.
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message of a conversation; `role` is `system`, `user` or `assistant`."""
+    """One message of a conversation.
+
+    Attributes:
+        role: `system`, `user` or `assistant`.
+        content: The text.
+
+    Example:
+        >>> tg.Message("user", "How tall is it?")
+    """
 
     role: str
     content: str
 
 
 class Params(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """How to generate. None leaves the choice to the model; `extra` goes into the call verbatim.
+    """Parameters of generation. None leaves a choice to the model.
 
-    `logprobs` is the number of alternatives whose log-probabilities are wanted for each token.
+    Attributes:
+        temperature: Sampling temperature.
+        top_p: Probability mass of nucleus sampling.
+        top_k: Number of most likely tokens to sample from.
+        min_tokens: Minimum length of the answer.
+        max_tokens: Maximum length of the answer.
+        seed: Seed of sampling.
+        stop: Texts at which generation stops.
+        logprobs: Number of alternatives per token whose log-probabilities are returned.
+        extra: Further parameters, sent to the endpoint unchanged.
+
+    Example:
+        >>> tg.Params(temperature=0, max_tokens=200)
     """
 
     temperature: Annotated[float | None, Option("Sampling temperature.", min=0.0)] = None
@@ -54,9 +74,18 @@ class Params(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class ChatRequest(msgspec.Struct, frozen=True):
-    """One call. `draw` tells repeated calls with the same words apart (0, 1, 2 …)."""
+    """One call to a chat model.
 
-    CHARACTERS_PER_TOKEN: ClassVar[int] = 4  # a rule of thumb for English
+    Attributes:
+        messages: The conversation.
+        params: Parameters of generation.
+        draw: Number of the sample (0, 1, 2 …), if the same call is repeated.
+
+    Example:
+        >>> tg.ChatRequest((tg.Message("user", "How tall is it?"),))
+    """
+
+    CHARACTERS_PER_TOKEN: ClassVar[int] = 4  # A rule of thumb for English.
 
     messages: tuple[Message, ...]
     params: Params = Params()
@@ -65,21 +94,17 @@ class ChatRequest(msgspec.Struct, frozen=True):
     def cache_key(self, signature: str) -> str:
         """Return the key of a reply: SHA-256 (hex) of signature, messages, parameters and draw.
 
-        It depends on who answers, what is asked and how, and on nothing else: not on the endpoint,
-        the machine or the account.
+        It doesn't depend on the endpoint, the machine or the account.
 
         Args:
-            signature: That of the model.
+            signature: The signature of the model.
         """
         params = self.params
-        # 0 is 0.0 where a number need not be whole.
-        floats = {
-            name: float(value)
-            for name in ("temperature", "top_p")
-            if type(value := getattr(params, name)) is int
-        }
-        if floats:
-            params = msgspec.structs.replace(params, **floats)
+        # 0 and 0.0 must give the same key.
+        if type(params.temperature) is int:
+            params = msgspec.structs.replace(params, temperature=float(params.temperature))
+        if type(params.top_p) is int:
+            params = msgspec.structs.replace(params, top_p=float(params.top_p))
         content = (_KEY_VERSION, signature, self.messages, params, self.draw)
         return hashlib.sha256(_canonical(content)).hexdigest()
 
@@ -95,11 +120,17 @@ class ChatRequest(msgspec.Struct, frozen=True):
     def estimate_tokens(self) -> int:
         """Return the tokens of the messages and of the longest answer that the call allows."""
         limit = self.params.max_tokens
-        return self.estimate_prompt_tokens() + (_TOKENS_OUT if limit is None else limit)
+        return self.estimate_prompt_tokens() + (DEFAULT_TOKENS_OUT if limit is None else limit)
 
 
 class TokenUsage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens as the endpoint counts them; `cached` are those of `tokens_in` it had kept."""
+    """Tokens as the endpoint counts them.
+
+    Attributes:
+        tokens_in: Tokens of the messages.
+        tokens_out: Tokens of the answer.
+        cached: How many of `tokens_in` the endpoint read from its own cache.
+    """
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -107,8 +138,8 @@ class TokenUsage(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @staticmethod
     def count(value: object) -> int:
-        """Return a number of tokens as an endpoint sends it; 0 for what cannot be one."""
-        is_valid = isinstance(value, int | float) and 0 <= value < _TOO_MANY
+        """Return a number of tokens from an endpoint; 0 if it is invalid."""
+        is_valid = isinstance(value, int | float) and 0 <= value < MAX_TOKEN_COUNT
         return int(value) if is_valid else 0  # type: ignore[call-overload]
 
     def clamped(self) -> TokenUsage:
@@ -126,12 +157,23 @@ class TokenLogprob(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """What came back.
+    """The reply of a chat model, or the reason why there is none.
 
-    `status` is None for a whole answer, empty ones and refusals too; else `truncated` (`text` holds
-    what came), `too_long` or `error`, and `error` says why. `reasoning` is what the model thought
-    aloud, kept apart from `text`. `model` is who answered, as the endpoint says; `calls` how often
-    it was called for this.
+    Attributes:
+        text: The answer.
+        finish_reason: Why generation ended, as the endpoint reports it.
+        status: None for a complete answer, also if it is empty or a refusal. `truncated` if `text`
+            was cut off, `too_long` if the messages don't fit, `error` if the call failed.
+        error: The reason of `too_long` or `error`.
+        reasoning: The thoughts of the model, if they are separate from the answer.
+        refusal: Whether the endpoint marked the answer as a refusal.
+        model: The model that answered, as the endpoint reports it.
+        usage: Tokens of the call.
+        logprobs: Log-probabilities of the tokens, if requested.
+        calls: Number of calls to the endpoint for this reply.
+
+    Example:
+        >>> tg.Reply(text="324 m", finish_reason="stop")
     """
 
     text: str = ""
@@ -145,7 +187,7 @@ class Reply(msgspec.Struct, omit_defaults=True, kw_only=True):
     logprobs: list[TokenLogprob] | None = None
     calls: int = 1
 
-    # The finish reason of a call that came to no model: nobody there, not let in, no such model.
+    # Finish reason of a call that reached no model: no server, no access, or an unknown model.
     UNREACHABLE: ClassVar[str] = "unreachable"
 
     def normalized(self) -> Reply:
@@ -153,35 +195,40 @@ class Reply(msgspec.Struct, omit_defaults=True, kw_only=True):
 
         Texts have "?" for half a surrogate pair and \\x00 for NUL.
         """
-        clean: dict[str, Any] = {
-            name: _sanitize(text)
-            for name in ("text", "error", "reasoning", "finish_reason", "model")
-            if (text := getattr(self, name)) and not (text.isascii() and "\0" not in text)
-        }
+        clean: dict[str, Any] = {}
+        for name in _TEXT_FIELDS:
+            text = getattr(self, name)
+            if text and not (text.isascii() and "\0" not in text):
+                clean[name] = _sanitize(text)
         if self.logprobs is not None:
-            clean["logprobs"] = [
-                TokenLogprob(
-                    _sanitize(token.token),
-                    max(token.logprob, _LEAST),
-                    {_sanitize(text): max(p, _LEAST) for text, p in token.top.items()},
-                )
-                for token in self.logprobs
-            ]
+            clean["logprobs"] = [_normalize_logprob(token) for token in self.logprobs]
         return msgspec.structs.replace(self, usage=self.usage.clamped(), **clean)
 
     def shortened_text(self) -> str:
-        """Return the text for the evidence, cut and marked as cut if it is long."""
+        """Return the text for the evidence; if it is long, cut with a mark."""
         if len(self.text) <= MAX_SHOWN_CHARS:
             return self.text
         return f"{self.text[:MAX_SHOWN_CHARS]} … ({len(self.text):,} characters in all)"
 
     def describe_failure(self, subject: str) -> str:
-        """Return why a reply with a status can't be used; `subject` is what was in the prompt."""
+        """Return why a reply with a status can't be used.
+
+        Args:
+            subject: What the prompt contains, such as "the claim with its contexts".
+        """
         if self.status is Status.TRUNCATED:
             return "the model's reply was cut off at the token limit"
         if self.status is Status.TOO_LONG:
             return f"{subject} is too long for the model: {self.error}"
         return f"the call failed: {self.error}"
+
+
+_TEXT_FIELDS = ("text", "error", "reasoning", "finish_reason", "model")
+
+
+def _normalize_logprob(token: TokenLogprob) -> TokenLogprob:
+    top = {_sanitize(text): max(logprob, MIN_LOGPROB) for text, logprob in token.top.items()}
+    return TokenLogprob(_sanitize(token.token), max(token.logprob, MIN_LOGPROB), top)
 
 
 def _sanitize(text: str) -> str:
@@ -190,31 +237,49 @@ def _sanitize(text: str) -> str:
 
 
 def without_secrets(reply: Reply, secrets: Sequence[str]) -> Reply:
-    """The same reply with nothing of these secrets, should the endpoint have repeated them.
+    """Return the reply without secrets, in case the endpoint repeated them.
 
-    What was escaped twice shows only once it has been read.
+    The body of the reply was checked already, but a secret that was escaped twice is visible only
+    after parsing.
     """
     hidden = Secrets(secrets)
     if not hidden:
         return reply
-    clean = {
-        name: hidden.hide(text.encode("utf-8", "replace")).decode("utf-8", "replace")
-        for name in ("text", "reasoning", "finish_reason", "model")
-        if (text := getattr(reply, name))
-    }
+    clean = {}
+    for name in ("text", "reasoning", "finish_reason", "model"):
+        text = getattr(reply, name)
+        if text:
+            encoded = hidden.hide(text.encode("utf-8", "replace"))
+            clean[name] = encoded.decode("utf-8", "replace")
     if reply.error:
         clean["error"] = hidden.scrub(reply.error)
-    tokens = "".join(one.token for one in reply.logprobs or ()).encode("utf-8", "replace")
+    tokens = "".join(token.token for token in reply.logprobs or ()).encode("utf-8", "replace")
     kept = reply.logprobs if hidden.hide(tokens) == tokens else None
     return msgspec.structs.replace(reply, logprobs=kept, **clean)
 
 
 class ChatModel(Protocol):
-    """A model that answers.
+    """The interface of a chat model. Any object with these members is one.
 
-    `signature` fixes what it would answer, wherever it runs: part of the cache key and of the run's
-    identity, and without any secret. `cacheable` is False where asking again costs nothing.
-    `concurrency` is how many calls may be under way at once.
+    Attributes:
+        name: The name in outputs.
+        signature: Identifies everything that affects the replies, such as model and version. It is
+            part of cache keys and of the run's identity, so it must not contain secrets.
+        cacheable: Whether replies are cached. False if repeating a call costs nothing.
+        concurrency: Maximum number of calls at the same time.
+
+    Example:
+        >>> class EchoModel:
+        ...     name = signature = "echo"
+        ...     cacheable = False
+        ...     concurrency = 8
+        ...
+        ...     async def generate(self, request: tg.ChatRequest) -> tg.Reply:
+        ...         return tg.Reply(text=request.messages[-1].content)
+        ...
+        ...     async def close(self) -> None:
+        ...         pass
+        >>> tg.run("questions.jsonl", model=EchoModel())
     """
 
     name: str
@@ -223,9 +288,14 @@ class ChatModel(Protocol):
     concurrency: int
 
     async def generate(self, request: ChatRequest) -> Reply:
-        """One reply; see the module for what is raised."""
+        """Return the reply to a request. If the call fails, return a Reply with the reason.
+
+        Raises:
+            UsageError: A parameter is invalid, so every call would fail.
+            UnreachableError: The model can't be reached, so every call would fail.
+        """
         ...
 
     async def close(self) -> None:
-        """Give connections and memory back."""
+        """Close connections and free memory."""
         ...

@@ -32,9 +32,9 @@ from trueground.types import Status
 # What goes into one file of calls. OpenAI takes 50,000 calls and 200 MB.
 MAX_REQUESTS, MAX_BYTES = 50_000, 190_000_000
 _MAX_TOKENS = "max_tokens"
-_LONGEST_WAIT = 60.0  # seconds between two looks at the batches
-_GROWTH = 1.5
-_LOST_LOOKS = 20  # failed looks in a row until an endpoint that was there counts as gone
+MAX_POLL_SECONDS = 60.0
+_POLL_GROWTH = 1.5
+MAX_FAILED_POLLS = 20  # Failed polls in a row until an endpoint counts as unreachable.
 _PLAIN = re.compile(r"[!-~]{1,64}")
 
 
@@ -159,7 +159,7 @@ class BatchRequestRunner:
         self._waiting: dict[str, ReplySlot] = {}  # requests without a reply, by their name there
         self._submitted: set[str] = set()  # their cache keys
         self._reached = False  # whether the endpoint was there in this session
-        self._lost = 0  # failed looks in a row
+        self._failed_polls = 0  # failed looks in a row
         self._answered = False  # whether any request was let in
         self._forbidden: dict[str, str | None] = {}  # requests, and why, that others may not share
         self._refused: str | None = None  # why every other request would be refused, too
@@ -172,8 +172,8 @@ class BatchRequestRunner:
         if isinstance(model, OpenAIModel):
             return model
         raise UsageError(
-            f"--batch: {model.name} cannot be asked through batches, only a model behind an "
-            "OpenAI-compatible endpoint can (--base-url). Name such a model, or leave --batch away"
+            f"--batch: {model.name} doesn't support batches. Use a model behind an "
+            "OpenAI-compatible endpoint (--base-url), or remove --batch"
         )
 
     async def run_all(
@@ -198,16 +198,16 @@ class BatchRequestRunner:
             hint = ""
             if error.status in (404, 405):
                 hint = (
-                    " (an endpoint without batches, or one that does not hold what batches.json "
-                    "names: give another, leave --batch away, or delete that file to submit all "
-                    "anew)"
+                    ". Either the endpoint has no batches, or it no longer has those in "
+                    "batches.json. Use another endpoint, remove --batch, or delete batches.json to "
+                    "submit all requests again"
                 )
             raise UnreachableError(
-                f"{self._name} cannot be reached through batches: {error}{hint}. {self._advice()}"
+                f"the batches of {self._name} failed: {error}{hint}. {self._advice()}"
             ) from None
         except TimeoutError:
             if time.expired():
-                raise RunInterrupted(f"the time limit is reached. {self._advice()}") from None
+                raise RunInterrupted(f"reached the time limit. {self._advice()}") from None
             raise
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -232,9 +232,9 @@ class BatchRequestRunner:
             await self._collect_round()
             if before == (len(self._waiting), self._state.limit_name):
                 raise UnreachableError(
-                    f"{self._name}: {len(self._waiting)} calls came back from batches without a "
-                    f"reply: {self._reason or 'the results leave them out'}; fix the cause, or "
-                    f"leave --batch away. {self._advice()}"
+                    f"{self._name}: {len(self._waiting)} requests in batches got no reply: "
+                    f"{self._reason or 'they are missing in the results'}. Fix the cause, or "
+                    f"remove --batch. {self._advice()}"
                 )
 
     def _lines(self, requests: Iterator[ModelRequest]) -> Iterator[bytes]:
@@ -252,7 +252,7 @@ class BatchRequestRunner:
             try:
                 yield self._api.line(name, request.request, self._state.limit_name)
             except TypeError as error:
-                reason = f"the call cannot be written as JSON: {error}"
+                reason = f"the request can't be written as JSON: {error}"
                 self._take(name, Reply(status=Status.ERROR, error=reason), 0.0)
         self._submitted |= keys
 
@@ -263,14 +263,15 @@ class BatchRequestRunner:
         parts, limit_name = self._state.parts, self._state.limit_name
         part = BatchPart(len(parts) + 1, *file, limit_name=limit_name, input_file_id=file_id)
         parts.append(part)
-        self._store.save(self._state)  # from here on, a batch that nobody knows of can be found
+        # With the saved state, a later session finds the batch even if this one is killed now.
+        self._store.save(self._state)
         self._note(part, await self._api.create(file_id, part.url, self._mark(part)))
 
     async def _collect_round(self) -> None:
-        """Wait for every part under way and take its results.
+        """Wait for all parts under way and take their results.
 
-        Waits between two looks at the endpoint, longer and longer. Raises UnreachableError or
-        RunInterrupted where more of the same would be no use.
+        The waits between polls get longer. Raises UnreachableError or RunInterrupted if another
+        round would fail, too.
         """
         wait = self._poll_seconds
         while parts := self._state.under_way:
@@ -286,7 +287,7 @@ class BatchRequestRunner:
             if self._state.under_way:
                 self._progress(done)
                 await asyncio.sleep(wait)
-                wait = min(wait * _GROWTH, max(_LONGEST_WAIT, self._poll_seconds))
+                wait = min(wait * _POLL_GROWTH, max(MAX_POLL_SECONDS, self._poll_seconds))
         for name, slot in list(self._waiting.items()):
             if self._runner.take_kept(slot) is not None:  # another item had the same request
                 del self._waiting[name]
@@ -299,11 +300,11 @@ class BatchRequestRunner:
             raise RunInterrupted(f"{self._cancelled}. {self._advice()}")
         if self._waiting and self._refused:
             raise UnreachableError(
-                f"{self._name} cannot be reached: {self._refused}; fix the cause. {self._advice()}"
+                f"{self._name} can't be reached: {self._refused}. Fix the cause. {self._advice()}"
             )
 
     async def _look_up(self, part: BatchPart) -> EndpointBatch | None:
-        """The batch of a part; None where the endpoint was there before and is silent now."""
+        """Return the batch of a part; None if the endpoint fails to answer for now."""
         try:
             if part.batch_id is not None:
                 batch = await self._api.get(part.batch_id, part.input_file_id)
@@ -314,11 +315,11 @@ class BatchRequestRunner:
                     part.input_file_id, part.url, mark
                 )
         except HttpError as error:
-            self._lost += 1
-            if not (self._reached and error.retryable and self._lost < _LOST_LOOKS):
+            self._failed_polls += 1
+            if not (self._reached and error.retryable and self._failed_polls < MAX_FAILED_POLLS):
                 raise
             return None
-        self._reached, self._lost = True, 0
+        self._reached, self._failed_polls = True, 0
         self._note(part, batch)
         return batch
 
@@ -348,7 +349,7 @@ class BatchRequestRunner:
             self._refused = reply.error
 
     def _mark(self, part: BatchPart) -> dict[str, str]:
-        """What tells the batch of a part from all others at the endpoint."""
+        """Return the metadata that identifies the batch of a part."""
         return {"trueground": self._state.token, "part": str(part.number)}
 
     def _note(self, part: BatchPart, batch: EndpointBatch) -> None:
@@ -357,12 +358,12 @@ class BatchRequestRunner:
             self._store.save(self._state)
 
     def _advice(self) -> str:
-        """What becomes of the run when the session ends now."""
+        """Return how to resume if the session ends now."""
         number = len(self._state.under_way)
         if not number:
-            return "What was answered is kept. Run the same command to go on"
-        goes = "its batch goes" if number == 1 else f"its {number} batches go"
+            return "Replies so far are saved. Run the same command to resume"
+        running = "1 batch continues" if number == 1 else f"{number} batches continue"
         return (
-            f"What was answered is kept, and {goes} on at the endpoint. Run the same command to "
-            "collect what comes of it"
+            f"Replies so far are saved, and {running} at the endpoint. Run the same command to "
+            "collect the results"
         )

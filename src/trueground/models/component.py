@@ -1,4 +1,4 @@
-"""Judges, raters, comparers and decomposers that ask a chat model, outside of any event loop."""
+"""Components that call a chat model without an event loop: judges, raters, decomposers …"""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def configure_model(
     """Return the chat model of a spec such as `llm:MODEL(temperature=0.5,base_url=URL)`.
 
     Args:
-        spec: What the user writes.
-        who: What errors call its user.
-        params: How it generates, unless the spec has `temperature` or `max_tokens`. With
-            `temperature=none` the model chooses.
-        name: The name of the model; by default that in the spec.
-        endpoint: How it is reached, unless the spec says so.
+        spec: The spec of the user.
+        who: The component, as errors call it.
+        params: Parameters that the spec doesn't have. `temperature=none` in the spec leaves the
+            temperature to the model.
+        name: The name of the model. Default: the name in the spec.
+        endpoint: Options of the endpoint that the spec doesn't have.
         options: Names of further options that the spec may have.
 
     Raises:
@@ -64,7 +64,7 @@ def configure_model(
     name = name or spec.model
     if name is None:
         raise UsageError(
-            f"{who} needs a model; write {spec.name}:MODEL, as in "
+            f"{who} needs a model. Write {spec.name}:MODEL, such as "
             f'"{spec.name}:gpt-4o(base_url=https://host/v1,api_key_env=KEY)"'
         )
     return ConfiguredModel(make_model(name, endpoint_options(spec, who, endpoint)), params)
@@ -79,16 +79,17 @@ class SyncRequestRunner:
     """
 
     def __init__(self, model: ChatModel, *, cache: bool = True) -> None:
-        """`cache` is False if nothing may be read from the response cache or written to it."""
+        """Start without a connection; `cache` is whether to use the response cache."""
         self.model = model
         self._use_cache = cache and model.cacheable
         self._caches: list[ResponseCache] = []  # the open one, if any
         self._cache_problem: str | None = None
         self._recent: dict[str, Reply] = {}
         self._reuses_recent = False
-        kept_so_far = "Replies so far are cached; fix" if self._use_cache else "Fix"
-        again = "the cause and run the same command again (`score` with --overwrite)"
-        self._runner = RequestRunner(model, advice=f"{kept_so_far} {again}")
+        advice = "Fix the cause and run the same command again (`score` with --overwrite)"
+        if self._use_cache:
+            advice = f"Replies so far are cached. {advice}"
+        self._runner = RequestRunner(model, advice=advice)
         caches = self._caches
 
         async def end() -> None:
@@ -102,17 +103,17 @@ class SyncRequestRunner:
 
     @property
     def usage(self) -> Usage:
-        """What the requests have cost so far."""
+        """The usage of all requests so far."""
         return self._runner.usage
 
     @property
     def first_error(self) -> str | None:
-        """Why the first call that failed gave no reply."""
+        """The error of the first call that failed, or None."""
         return self._runner.first_error
 
     @property
     def cache_problem(self) -> str | None:
-        """Why replies were no longer cached; None if they were."""
+        """Why caching stopped, or None."""
         return self._cache_problem or next((cache.problem for cache in self._caches), None)
 
     def run_all(self, requests: Sequence[ChatRequest]) -> list[Reply]:
@@ -142,7 +143,7 @@ class SyncRequestRunner:
 
     @contextmanager
     def again(self) -> Iterator[None]:
-        """Give the last replies once more inside: no request that just had a reply is sent."""
+        """Reuse recent replies inside: a request that just had a reply isn't sent again."""
         before, self._reuses_recent = self._reuses_recent, True
         try:
             yield
@@ -150,7 +151,7 @@ class SyncRequestRunner:
             self._reuses_recent = before
 
     def forgive(self, failed: int) -> None:
-        """Leave failed requests out of `usage`: the caller has another way."""
+        """Leave failed requests out of `usage`, because the caller handles them."""
         self._runner.forgive(failed)
 
     def close(self) -> None:
@@ -175,9 +176,9 @@ class SyncRequestRunner:
 
 
 class LLMComponent:
-    """What a component `NAME:MODEL(option=value)` needs to ask a chat model.
+    """Base class of components that call a chat model, `NAME:MODEL(option=value)`.
 
-    Put it before the component's own base class: `class LLMJudge(LLMComponent, Judge)`.
+    Put it before the other base class: `class LLMJudge(LLMComponent, Judge)`.
     """
 
     in_one_process = True
@@ -210,17 +211,17 @@ class LLMComponent:
 
     @property
     def spent(self) -> Usage:
-        """What asking has cost."""
+        """The usage of all requests so far."""
         return self._runner.usage
 
     @property
     def trouble(self) -> str | None:
-        """Why the first call that failed gave no reply."""
+        """The error of the first call that failed, or None."""
         return self._runner.first_error
 
     @property
     def problem(self) -> str | None:
-        """Why replies are no longer cached; None if they are."""
+        """Why caching stopped, or None."""
         return self._runner.cache_problem
 
     def ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
@@ -228,11 +229,11 @@ class LLMComponent:
         return self._runner.run_all(requests)
 
     def again(self) -> AbstractContextManager[None]:
-        """Return a context in which the last replies are given once more."""
+        """Return a context in which recent replies are reused."""
         return self._runner.again()
 
     def forgive(self, failed: int) -> None:
-        """Leave out failed requests that the caller had foreseen."""
+        """Leave failed requests out of `spent`, because the caller handles them."""
         self._runner.forgive(failed)
 
     def close(self) -> None:
@@ -242,6 +243,6 @@ class LLMComponent:
     def _sign(self, version: str, *parts: str) -> str:
         """Return the signature: version, model, `parts`, and options that can change a reply."""
         temperature, limit = self._params.temperature, self._params.max_tokens
-        shown = "none" if temperature is None else f"{temperature:g}"
-        sampling = f"temperature={shown}", f"max_tokens={limit}"
+        temperature_text = "none" if temperature is None else f"{temperature:g}"
+        sampling = f"temperature={temperature_text}", f"max_tokens={limit}"
         return "/".join((version, self._runner.model.signature, *parts, *sampling))

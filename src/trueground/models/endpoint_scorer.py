@@ -20,21 +20,21 @@ from trueground.models.perplexity import UnscoredText, as_logprob
 from trueground.net import HttpError, HttpReply
 from trueground.types import Status
 
-_GIVE_UP_AFTER = 20  # calls in a row that came to nobody
-_GIVE_UP_FIRST = 3  # texts in a row that failed before any had numbers
-_UNKNOWN = (400, 404, 405, 415, 422, 501)  # what servers say to a parameter that they do not know
-_CRASHED = 500  # and where they stumble over it
+_GIVE_UP_AFTER = 20  # Calls in a row that reached no server.
+_GIVE_UP_FIRST = 3  # Texts in a row that failed before the first success.
+_UNKNOWN = (400, 404, 405, 415, 422, 501)  # Statuses if a server doesn't know a parameter.
+_CRASHED = 500  # Status if a server fails because of an unknown parameter.
 _Object = Mapping[str, Any]
 
 
 class NoLogprobs(Exception):  # noqa: N818 - says that this form is not offered
-    """A reply without log-probabilities of the prompt, and what it holds instead."""
+    """A reply without log-probabilities of the prompt, with the reason."""
 
 
 def _read_echo(choice: _Object, usage: _Object, text: str) -> list[float]:
-    """From a completion that repeats the prompt: `logprobs.tokens` and `.token_logprobs`.
+    """Return log-probabilities from a completion that repeats the prompt.
 
-    Tokens that were generated after the prompt are left out.
+    They are in `logprobs.token_logprobs`. Tokens generated after the prompt are dropped.
     """
     logprobs = choice.get("logprobs")
     if not isinstance(logprobs, dict):
@@ -53,10 +53,10 @@ def _read_echo(choice: _Object, usage: _Object, text: str) -> list[float]:
 def _end_of_prompt(
     tokens: Sequence[str], offsets: Any, echoed: Any, usage: _Object, text: str
 ) -> int:
-    """How many of the tokens are the prompt's. Raises NoLogprobs if it was not repeated.
+    """Return how many tokens are the prompt's. Raises NoLogprobs if it wasn't repeated.
 
-    The first may be a mark that stands for the beginning. Tokens need not join to the text (half a
-    character, a space that is understood): then the endpoint's own count is taken, or the offsets.
+    The first token may be a special token. If the tokens don't join to the text (half a character,
+    an implicit space), the count of the endpoint is used, or else the offsets.
     """
     for start in (0, 1):
         lengths = list(accumulate(map(len, tokens[start:])))
@@ -77,14 +77,15 @@ def _end_of_prompt(
 
 
 def _read_prompt_logprobs(choice: _Object, _usage: _Object, _text: str) -> list[float]:
-    """From `prompt_logprobs`: null, then for each token {token id: {logprob, rank, …}}.
+    """Return log-probabilities from `prompt_logprobs`.
 
-    Beside the token that stands there the likeliest one may be named.
+    It has null, then for each token {token id: {logprob, rank, …}}. An entry may also have the
+    most likely token.
     """
     rows = choice.get("prompt_logprobs")
     if not isinstance(rows, list) or not rows:
         raise NoLogprobs("the reply holds no prompt_logprobs")
-    found = [rows[0]]
+    logprobs = [rows[0]]
     for row in rows[1:]:
         if not isinstance(row, dict) or not row:
             raise NoLogprobs("an entry of prompt_logprobs is no object of tokens")
@@ -94,22 +95,25 @@ def _read_prompt_logprobs(choice: _Object, _usage: _Object, _text: str) -> list[
         ranks = [entry.get("rank") for entry in entries] if len(entries) > 1 else [0]
         if len(entries) > 2 or not all(isinstance(rank, int) for rank in ranks):
             raise NoLogprobs("prompt_logprobs does not say which token is the text's own")
-        found.append(entries[ranks.index(max(ranks))]["logprob"])
-    return _numbers(found)
+        logprobs.append(entries[ranks.index(max(ranks))]["logprob"])
+    return _numbers(logprobs)
 
 
-def _numbers(found: Sequence[Any]) -> list[float]:
-    """All but the first, which has nothing before it. Raises NoLogprobs, UnscoredText."""
-    if len(found) < 2:
+def _numbers(logprobs: Sequence[Any]) -> list[float]:
+    """Return all but the first, which has no context. Raises NoLogprobs, UnscoredText."""
+    if len(logprobs) < 2:
         raise UnscoredText("too_short", "the text has one token")
     try:
-        return [as_logprob(number) for number in found[1:]]
+        return [as_logprob(number) for number in logprobs[1:]]
     except ValueError as error:
         raise NoLogprobs(str(error)) from None
 
 
 class _Form(NamedTuple):
-    """A way to ask; `read(choice, usage, text)` gives the numbers or raises NoLogprobs."""
+    """A way to request log-probabilities.
+
+    `read(choice, usage, text)` returns them or raises NoLogprobs.
+    """
 
     name: str
     options: Mapping[str, Any]
@@ -123,7 +127,7 @@ _FORMS = (
 )
 
 
-_OURS = {"model", "prompt", "n", "stream", *(name for form in _FORMS for name in form.options)}
+_RESERVED = {"model", "prompt", "n", "stream"}.union(*(form.options for form in _FORMS))
 
 
 class EndpointScorer:
@@ -133,9 +137,9 @@ class EndpointScorer:
 
     def __init__(self, name: str, options: ModelOptions) -> None:
         """Raises UsageError for an address, a key, a limit or a parameter that cannot be used."""
-        taken = _OURS & options.extra.keys()
+        taken = _RESERVED & options.extra.keys()
         if taken:
-            raise UsageError(f"the extra parameter {min(taken)!r} would change what is asked")
+            raise UsageError(f"the extra parameter {min(taken)!r} is set by trueground. Remove it")
         self.name = name
         self._endpoint = find_endpoint(options)
         self._client = self._endpoint.client(options)
@@ -238,8 +242,8 @@ class EndpointScorer:
 
     def _unreachable(self, error: HttpError) -> UnreachableError:
         return UnreachableError(
-            f"{self.name} cannot be reached at {self._endpoint.base}: {error}. What was made is "
-            "kept; fix the cause and run the same command again to go on"
+            f"{self.name} can't be reached at {self._endpoint.base}: {error}. Results so far are "
+            "saved. Fix the cause and run the same command again to resume"
         )
 
 

@@ -23,16 +23,24 @@ from trueground.types import Status
 KEY_VARIABLE = "OPENAI_API_KEY"
 ADDRESS_VARIABLE = "OPENAI_BASE_URL"
 _OPENAI = "https://api.openai.com/v1"
-_DOOR = re.compile(r"(?i)key|token|sig|secret|pass|auth|cred|code")
-_CERTAIN = 16  # characters of a value in an address that is no word by chance
+_CREDENTIAL = re.compile(r"(?i)key|token|sig|secret|pass|auth|cred|code")
+MIN_SECRET_LENGTH = 16  # A value in the query with so many characters counts as a secret.
 _PATHS = {"chat": "chat/completions", "completions": "completions"}
-_OURS = {"model", "messages", "prompt", "n"}
+# Parameters of a call that `extra` may not change.
+_RESERVED = {"model", "messages", "prompt", "n"}
 _VERBATIM = ("temperature", "top_p", "top_k", "min_tokens", "seed")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`base` may be shown; what opens the door (`query`, `headers`, `secrets`) may not."""
+    """The address of an endpoint and its credentials.
+
+    Attributes:
+        base: The address without credentials, which may be displayed.
+        query: The query of the address. It may have credentials.
+        headers: Headers with credentials.
+        secrets: All texts that must not be displayed.
+    """
 
     base: str
     query: str = field(default="", repr=False)
@@ -40,11 +48,21 @@ class Endpoint:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def url(self, path: str) -> str:
-        """The whole address of a path such as `chat/completions`, with all that it needs."""
-        return f"{self.base}/{path}" + (f"?{self.query}" if self.query else "")
+        """Return the address of a path such as `chat/completions`, with the query."""
+        if self.query:
+            return f"{self.base}/{path}?{self.query}"
+        return f"{self.base}/{path}"
 
     def client(self, options: ModelOptions, *, backoff: float = 1.0) -> HttpClient:
-        """A client that is let in, with the options' limits; `backoff` as in Policy. UsageError."""
+        """Return a client with these credentials and the limits of the options.
+
+        Args:
+            options: The options.
+            backoff: Maximum seconds before the second attempt, as in Policy.
+
+        Raises:
+            UsageError: A limit is invalid.
+        """
         policy = Policy(
             max_connections=options.max_connections,
             timeout=options.timeout,
@@ -57,85 +75,92 @@ class Endpoint:
 
 
 def find_endpoint(options: ModelOptions) -> Endpoint:
-    """From the options, else from the environment, else OpenAI's. Raises UsageError."""
+    """Return the endpoint of the options, else of the environment, else OpenAI's.
+
+    Raises:
+        UsageError: The address is invalid, or there is no API key.
+    """
     if options.base_url is not None and not options.base_url.strip():
-        raise UsageError("the base URL is empty; name an endpoint, or leave it out for OpenAI's")
+        raise UsageError("the base URL is empty. Pass an address, or omit it to use OpenAI")
     address = options.base_url or os.environ.get(ADDRESS_VARIABLE) or _OPENAI
     try:
         parts = urlsplit(address.strip())
         usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port  # a number, or ValueError
+        _ = parts.port  # This raises ValueError if the port isn't a number.
     except ValueError:
         usable = False
     if not usable:
         raise UsageError(
-            f"the base URL {shown(address)!r} is no address of an endpoint; expected one such as "
-            f"http://localhost:8000/v1 (--base-url or the variable {ADDRESS_VARIABLE})"
+            f"the base URL {shown(address)!r} is invalid; expected an address such as "
+            f"http://localhost:8000/v1. Set it with --base-url or {ADDRESS_VARIABLE}"
         )
     path = parts.path.rstrip("/")
-    for call in ("/chat/completions", "/completions"):  # easily taken for the base URL
+    for call in ("/chat/completions", "/completions"):
         if path.endswith(call):
             short = shown(parts._replace(path=path.removesuffix(call)).geturl())
             raise UsageError(
-                f"the base URL {shown(parts.geturl())!r} is that of a call; give the part before "
-                f"{call}: {short} (--base-url or the variable {ADDRESS_VARIABLE})"
+                f"the base URL {shown(parts.geturl())!r} must end before {call}. Use {short} "
+                f"(--base-url or {ADDRESS_VARIABLE})"
             )
-    # Other short values may be words of a reply, such as the date of Azure's api-version.
-    query = parse_qsl(parts.query)
-    secrets = [parts.query, *(v for n, v in query if len(v) >= _CERTAIN or _DOOR.search(n))]
+    # Short values may be ordinary words, such as the date of Azure's api-version.
+    secrets = [parts.query]
+    for name, value in parse_qsl(parts.query):
+        if len(value) >= MIN_SECRET_LENGTH or _CREDENTIAL.search(name):
+            secrets.append(value)
     headers = {}
     if parts.password is not None:
         pair = f"{unquote(parts.username or '')}:{unquote(parts.password)}"
         packed = base64.b64encode(pair.encode()).decode()
         headers["Authorization"] = f"Basic {packed}"
         secrets += [parts.password, unquote(parts.password), packed]
-    # Where the address itself lets us in, only a key that is asked for is looked up.
+    # If the address has a password, use a key only if the user named its variable.
     if parts.password is None or options.api_key_env is not None:
         key = _find_key(options.api_key_env, str(parts.hostname))
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
             secrets.append(key)
-    # Longest first, so that a secret within a secret does not leave the rest of it standing.
+    # Longest first, so that no rest of a longer secret remains.
     ordered = tuple(sorted(filter(None, secrets), key=len, reverse=True))
     return Endpoint(shown(parts._replace(path=path).geturl()), parts.query, headers, ordered)
 
 
 def _find_key(variable: str | None, host: str) -> str | None:
-    """The key from the environment, None where none is needed. Raises UsageError."""
+    """Return the API key from the environment, None if none is needed. Raises UsageError."""
     name = variable or KEY_VARIABLE
     key = os.environ.get(name, "").strip()
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise UsageError(
-            f"the environment variable {name} holds no API key: there are spaces or special "
-            "characters in it; set it to the key alone"
+            f"the environment variable {name} isn't an API key: it has spaces or special "
+            "characters. Set it to the key only"
         )
     if key:
         return key
     if variable is None and host != "api.openai.com":
-        return None  # a server of one's own
+        return None  # Local servers need no key.
     raise UsageError(
-        f"the environment variable {name} is not set; it should hold the API key for "
-        f"{host}. Set it, or name another variable with --api-key-env"
+        f"{host} needs an API key, but the environment variable {name} isn't set. Set it, or pass "
+        "the name of another variable with --api-key-env"
     )
 
 
 class OpenAIModel:
-    """One model behind one endpoint. A call that fails for good gives a Reply with a reason.
+    """A model behind an OpenAI-compatible endpoint.
 
-    Where that says that every other call would fail too (nobody there, not let in, no such model,
-    no quota), `finish_reason` is `unreachable`.
+    If a call fails after all attempts, the Reply has the reason. Its `finish_reason` is
+    `unreachable` if every other call would fail, too: no server, no access, an unknown model, or no
+    quota.
     """
 
     cacheable = True
 
     def __init__(self, name: str, options: ModelOptions) -> None:
-        """Raises UsageError for an address, a key, a limit or a wrapper that cannot be used."""
+        """Prepare the endpoint. UsageError if an address, key, limit or wrapper is invalid."""
         self.name = name
         self.endpoint = find_endpoint(options)
         self.concurrency = options.max_connections
         self.client = self.endpoint.client(options)
         self._api = options.api
-        # Replies as JSON of a schema: most endpoints offer that in the chat API.
+        # Most endpoints support JSON schemas only in the chat API.
         self.offers_schema = options.api == "chat"
         self._extra = options.extra
         self._wrapper = None
@@ -145,7 +170,7 @@ class OpenAIModel:
         self._limit_name = "max_tokens"
         self._least_refused = False
         self.signature = f"{options.api}/{name}"
-        if self._extra or self._wrapper is not None:  # what changes the answers beside a call's own
+        if self._extra or self._wrapper is not None:  # Both change the answers.
             changes = orjson.dumps([self._extra, self._wrapper], option=orjson.OPT_SORT_KEYS)
             self.signature += f"+{sha256(changes).hexdigest()[:12]}"
 
@@ -153,7 +178,7 @@ class OpenAIModel:
         return f"OpenAIModel({self.name!r}, base_url={self.endpoint.base!r})"
 
     async def generate(self, request: ChatRequest) -> Reply:
-        """One reply. Raises UsageError for parameters that cannot be sent."""
+        """Return the reply to a request. UsageError if parameters can't be sent."""
         limiter = self.client.limiter
         tokens = request.estimate_tokens() if limiter.counts_tokens else 0
         limit_name = self._limit_name
@@ -161,14 +186,14 @@ class OpenAIModel:
         try:
             body = orjson.dumps(values)
         except TypeError as error:
-            reason = f"the call cannot be written as JSON: {error}"
+            reason = f"the request can't be written as JSON: {error}"
             return Reply(status=Status.ERROR, error=reason, calls=0)
         try:
             reply = await self.client.ask(self._url, body, read_reply, tokens=tokens)
         except HttpError as error:
             if limit_name == "max_tokens" and wants_other_limit(error):
                 self._limit_name = "max_completion_tokens"
-            # Nearly every reply has a token anyway; a larger least is the user's to give up.
+            # Nearly every reply has one token anyway. Larger minimums are the user's decision.
             elif values.get("min_tokens") == 1 and refuses(error, "min_tokens"):
                 self._least_refused = True
             else:
@@ -181,7 +206,7 @@ class OpenAIModel:
         return without_secrets(reply, self.endpoint.secrets)
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
-        """What is sent for a request, as JSON; a batch file holds the same. Raises UsageError."""
+        """Return the JSON body of a request, also for batches. Raises UsageError."""
         params = request.params
         body: dict[str, Any] = {"model": self.name}
         if self._api == "chat":
@@ -190,8 +215,8 @@ class OpenAIModel:
             body["prompt"] = lay_out(request.messages, self._wrapper)
         for name in _VERBATIM:
             value = getattr(params, name)
-            gone = name == "min_tokens" and value == 1 and self._least_refused
-            if value is not None and not gone:
+            unsupported = name == "min_tokens" and value == 1 and self._least_refused
+            if value is not None and not unsupported:
                 body[name] = value
         if params.max_tokens is not None:
             body[self._limit_name] = params.max_tokens
@@ -206,16 +231,15 @@ class OpenAIModel:
                     body["top_logprobs"] = params.logprobs
         extra = {**self._extra, **params.extra} if self._extra or params.extra else {}
         if extra.get("stream"):
+            raise UsageError("the extra parameter 'stream' isn't supported. Remove it")
+        reserved = _RESERVED & extra.keys()
+        if reserved:
             raise UsageError(
-                "the extra parameter 'stream' cannot be used: replies are read as a whole"
-            )
-        if taken := _OURS & extra.keys():
-            raise UsageError(
-                f"the extra parameter {min(taken)!r} would change what is asked, and whom"
+                f"the extra parameter {min(reserved)!r} is set by trueground. Remove it"
             )
         body.update(extra)
         return body
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         await self.client.close()

@@ -1,4 +1,4 @@
-"""Reading what an OpenAI-compatible endpoint sends back: answers, thoughts, and what it refuses."""
+"""Parsing of replies from OpenAI-compatible endpoints: answers, thoughts and errors."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from trueground.net import HttpError, HttpReply
 from trueground.types import Status
 
 _CUT = {"length", "max_tokens"}
-# What endpoints call an end that the model chose, one where it wants a tool, one that was no end.
+# Finish reasons of an end by the model, of a tool call, and of a broken reply.
 _STOPPED = {"stop", "eos", "eos_token", "end_turn", "stop_sequence", "stop_token"}
 _TOOL = {"tool_calls", "function_call", "tool_use"}
 _BROKEN = {"abort", "aborted", "cancelled", "canceled", "error"}
 _TOOL_CALL = "a call"
-# What endpoints write for "as good as impossible", where JSON has no minus infinity.
-_LEAST_LOGPROB = -9999.0
-_LONGEST_INT = 18  # digits of whole numbers that every part of this can handle
+# Endpoints write it for minus infinity, which JSON doesn't have.
+MIN_LOGPROB = -9999.0
+MAX_INT_DIGITS = 18  # Longer whole numbers are parsed as floats.
 
 _THINK, _THOUGHT = "<think>", "</think>"
-# What a tag that is spoken of has on its line before and behind it: a blank or a quotation mark.
+# Text before and after a tag that is only mentioned: a blank or a quotation mark on its line.
 _APART_BEFORE = re.compile(r"(?:\S\s+|[`\"'“‘(])\Z")
 _APART_BEHIND = re.compile(r"\s+\S|[`\"'”’).,;:?!]")
 
@@ -38,7 +38,7 @@ _PASSING = {
     *("overloaded", "overloaded_error", "service_unavailable", "unavailable"),
     *("timeout", "timeout_error", "deadline_exceeded"),
 }
-# Usual wordings; who says it so stands behind.
+# Usual messages, with the servers that send them.
 _TOO_LONG_WORDS = re.compile(
     r"""
       (?:maximum|max(?:imum)?[ ]model|max)[ ](?:context|prompt)[ ]length   # OpenAI, vLLM, Mistral
@@ -72,7 +72,7 @@ class _Message(msgspec.Struct):
 
 
 class _Choice(msgspec.Struct):
-    """Of either API: chat has a message, completions have a text."""
+    """A choice of either API: chat has a message, completions have a text."""
 
     message: _Message | None = None
     text: str | None = None
@@ -92,7 +92,7 @@ _decode = msgspec.json.Decoder(_ReplyBody).decode
 
 
 def read_reply(reply: HttpReply) -> Reply:
-    """The model's reply in an HTTP reply. Raises HttpError where there is none."""
+    """Return the model's reply in an HTTP reply. Raises HttpError if there is none."""
     if not 200 <= reply.status < 300:
         raise refused(reply)
     try:
@@ -112,8 +112,8 @@ def read_reply(reply: HttpReply) -> Reply:
         )
     choice = body.choices[0] if body.choices else None
     if choice is None or (choice.message is None and choice.text is None):
-        # Paid for and empty: asking again would be paid for again.
-        reason = f"HTTP {reply.status}: the reply holds no answer (choices are missing or empty)"
+        # The reply was paid for. Another attempt would be paid for again, so don't retry.
+        reason = f"HTTP {reply.status}: the reply has no answer (choices are missing or empty)"
         answer = Reply(status=Status.ERROR, error=reason)
     elif choice.error:
         raise error_inside(reply, choice.error)
@@ -128,19 +128,21 @@ def read_reply(reply: HttpReply) -> Reply:
 def _answer(choice: _Choice) -> Reply:
     message = choice.message or _Message(content=choice.text)
     finish = choice.finish_reason if isinstance(choice.finish_reason, str) else None
-    if finish == Reply.UNREACHABLE:  # our own word for a call that came to nobody
+    if finish == Reply.UNREACHABLE:  # Here this word means a call that reached no model.
         finish = f"{Reply.UNREACHABLE} (endpoint)"
     content, thoughts = _parts(message.content)
     field = message.reasoning_content or message.reasoning
-    # An endpoint that gives the thoughts apart has left none in the text.
+    # If the endpoint separates the thoughts, the text has none.
     text, aloud = split_thinking(content, may_be_open=not (field or thoughts))
     reasoning = [t for t in (field, thoughts, aloud) if t and isinstance(t, str)]
     refusal = message.refusal if isinstance(message.refusal, str) else ""
     status, error = None, None
     if is_cut(finish):
         status = Status.TRUNCATED
-    elif not refusal and (error := why_no_answer(text, finish, _instead(message, text))):
-        status, text = Status.ERROR, ""
+    elif not refusal:
+        error = why_no_answer(text, finish, _instead(message, text))
+        if error:
+            status, text = Status.ERROR, ""
     return Reply(
         text=text or refusal,
         finish_reason=finish,
@@ -153,32 +155,37 @@ def _answer(choice: _Choice) -> Reply:
 
 
 def is_cut(finish: str | None) -> bool:
-    """Whether the reply ended at the limit of its tokens."""
+    """Return whether the reply was cut off at the token limit."""
     return (finish or "").lower() in _CUT
 
 
 def why_no_answer(text: str, finish: str | None, instead: str | None = None) -> str | None:
-    """Why a complete reply holds no answer; None where it holds one.
+    """Return why a complete reply has no answer; None if it has one.
 
-    An empty text is one only where the model chose to end there and nothing came `instead`.
+    An empty text is an answer only if the model ended it and the reply has nothing else.
+
+    Args:
+        text: The text of the reply.
+        finish: The finish reason.
+        instead: What the reply has instead of text.
     """
     end = (finish or "").lower()
     if end in _BROKEN:
-        return f"the reply was broken off (finish reason {finish})"
+        return f"the reply was aborted (finish reason {finish})"
     if end in _TOOL or instead == _TOOL_CALL:
-        return "the model called a tool and gave no answer"
+        return "the model called a tool instead of answering"
     if text.strip():
         return None
     if end == "content_filter":
-        return "a content filter left nothing of the reply"
+        return "a content filter removed the reply"
     if instead:
-        return f"the reply holds no text, but {instead}"
+        return f"the reply has no text, but {instead}"
     ended = f"finish reason {finish}" if finish else "no finish reason"
     return None if end in _STOPPED else f"the reply is empty ({ended})"
 
 
 def _instead(message: _Message, text: str) -> str | None:
-    """What a message holds that is no text; None where there is nothing but text."""
+    """Return the kinds of content other than text, or None."""
     if message.tool_calls or message.function_call:
         return _TOOL_CALL
     content = message.content
@@ -196,30 +203,30 @@ def _instead(message: _Message, text: str) -> str | None:
 
 
 def _read_lenient(reply: HttpReply) -> _ReplyBody:
-    """What strict JSON forbids and servers send: NaN, endless numbers, halves of characters.
+    """Parse JSON that isn't strict: NaN, very long numbers, halves of characters.
 
-    Raises HttpError: another attempt may help where it is no complete JSON. What is complete
-    and of another shape was paid for, and would be again.
+    Raises HttpError. If the JSON is incomplete, another attempt may help. If it is complete but has
+    another structure, another attempt would only cost money.
     """
     complete = True
     try:
         value = json.loads(
             reply.utf8().decode(),
-            parse_int=lambda digits: (int if len(digits) <= _LONGEST_INT else float)(digits),
+            parse_int=lambda digits: (int if len(digits) <= MAX_INT_DIGITS else float)(digits),
         )
         clean = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass")
         return msgspec.convert(json.loads(clean.decode("utf-16", "replace")), _ReplyBody)
     except msgspec.ValidationError as error:
-        reason = f"HTTP {reply.status}: the reply has another shape than the API's: {error}"
+        reason = f"HTTP {reply.status}: the reply has an unexpected structure: {error}"
     except RecursionError:
-        reason = f"HTTP {reply.status}: the reply is nested too deeply to be read"
+        reason = f"HTTP {reply.status}: the reply is nested too deeply"
     except ValueError:
         reason, complete = reply.not_json(), False
     raise HttpError(reason, status=reply.status, retryable=not complete, paid=True)
 
 
 def _parts(content: str | list[Any] | None) -> tuple[str, str]:
-    """(text, thoughts) of a content that may be a list of parts."""
+    """Return text and thoughts of a content, which may be a list of parts."""
     if not isinstance(content, list):
         return content or "", ""
     text, thoughts = [], []
@@ -238,42 +245,47 @@ def _string(value: Any) -> str:
 
 
 def _logprobs(value: Any) -> list[TokenLogprob] | None:
-    """The log-probabilities of either API, None where they have another shape."""
-
-    def finite(logprob: Any) -> float:
-        number = max(float(logprob), _LEAST_LOGPROB)
-        if not isfinite(number):
-            raise ValueError
-        return number
-
+    """Return the log-probabilities of either API; None if they can't be parsed."""
     try:
         if value.get("content") is not None:
-            rows = [
-                (one["token"], one["logprob"], {t["token"]: t["logprob"] for t in top})
-                for one in value["content"]
-                for top in [one.get("top_logprobs") or ()]
-            ]
+            rows = [_chat_logprob(entry) for entry in value["content"]]
         else:
             tokens = value["tokens"]
             tops = value.get("top_logprobs") or [None] * len(tokens)
             rows = list(zip(tokens, value["token_logprobs"], tops, strict=True))
         if not all(isinstance(token, str) for token, _, _ in rows):
             return None
-        return [
-            TokenLogprob(token, finite(logprob), {t: finite(v) for t, v in (top or {}).items()})
-            for token, logprob, top in rows
-        ]
+        logprobs = []
+        for token, logprob, top in rows:
+            alternatives = {text: _finite(number) for text, number in (top or {}).items()}
+            logprobs.append(TokenLogprob(token, _finite(logprob), alternatives))
+        return logprobs
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
         return None
 
 
-def split_thinking(text: str, may_be_open: bool = True) -> tuple[str, str | None]:
-    """(answer, thoughts) of a model that thinks aloud; thoughts are None where there are none.
+def _chat_logprob(entry: Any) -> Any:
+    """Return token, log-probability and alternatives of an entry of the chat API."""
+    top = {other["token"]: other["logprob"] for other in entry.get("top_logprobs") or ()}
+    return entry["token"], entry["logprob"], top
 
-    Only thoughts at the very beginning count. Where `may_be_open`, a chat template that is not seen
-    here may have opened them already, so that a closing tag without an opening one ends them too,
-    unless it is only spoken of. Thoughts that were opened and never closed are all there is,
-    whether the token limit cut them or the model stopped there: no answer.
+
+def _finite(logprob: Any) -> float:
+    number = max(float(logprob), MIN_LOGPROB)
+    if not isfinite(number):
+        raise ValueError
+    return number
+
+
+def split_thinking(text: str, may_be_open: bool = True) -> tuple[str, str | None]:
+    """Return the answer and the thoughts of a text; the thoughts are None if it has none.
+
+    Only thoughts at the beginning count. If thoughts are never closed, there is no answer.
+
+    Args:
+        text: The text.
+        may_be_open: Whether a chat template may have opened the thoughts. Then a closing tag
+            without an opening tag ends them, unless the text only mentions the tag.
     """
     if _THOUGHT not in text and _THINK not in text:
         return text, None
@@ -282,33 +294,38 @@ def split_thinking(text: str, may_be_open: bool = True) -> tuple[str, str | None
     thoughts, close, answer = start.removeprefix(_THINK).partition(_THOUGHT)
     if opened and not close:
         return "", thoughts.strip() or None
-    if not close or (not opened and (not may_be_open or _is_spoken_of(thoughts, answer))):
+    if not close or (not opened and (not may_be_open or _is_mentioned(thoughts, answer))):
         return text, None
     return answer.lstrip(), thoughts.strip() or None
 
 
-def _is_spoken_of(before: str, behind: str) -> bool:
-    """Whether the tag between the two is no end of thoughts: quoted, or a word in a line."""
+def _is_mentioned(before: str, after: str) -> bool:
+    """Return whether the tag between two texts is only mentioned: quoted, or inside a line."""
     if _THINK in before or before.count("```") % 2:
         return True
-    lead, rest = before.rpartition("\n")[2], behind.partition("\n")[0]
+    lead, rest = before.rpartition("\n")[2], after.partition("\n")[0]
     return bool(_APART_BEFORE.search(lead) and _APART_BEHIND.match(rest))
 
 
-class Trouble(NamedTuple):
-    """An error in the endpoint's words; `codes` are its code, type and status in lower case."""
+class ErrorDetails(NamedTuple):
+    """An error of an endpoint.
 
-    words: str
+    Attributes:
+        message: The message of the endpoint; "" if there is none.
+        codes: Its code, type and status in lower case.
+    """
+
+    message: str
     codes: frozenset[str]
 
     def is_too_long(self, status: int | None) -> bool:
-        """Whether the messages do not fit into the model."""
+        """Return whether the messages don't fit into the model."""
         if status == 413 or self.codes & _TOO_LONG:
             return True
-        return status != 429 and _TOO_LONG_WORDS.search(self.words) is not None
+        return status != 429 and _TOO_LONG_WORDS.search(self.message) is not None
 
     def is_passing(self) -> bool:
-        """Whether a code says that another attempt may help."""
+        """Return whether another attempt may help, according to the codes."""
         return bool(self.codes & _PASSING) or any(map(HttpError.is_passing, self._numbers()))
 
     def is_final(self, status: int | None) -> bool:
@@ -319,90 +336,90 @@ class Trouble(NamedTuple):
         return {int(code) for code in self.codes if code.isdecimal() and len(code) == 3}
 
 
-def trouble_in(value: Any) -> Trouble:
-    """The error in a parsed body, in any of the usual shapes; no words where there is none."""
+def parse_error(value: Any) -> ErrorDetails:
+    """Return the error in a parsed body, in any of the usual forms."""
     if isinstance(value, list):
         value = value[0] if value else None
     if isinstance(value, str):
-        return Trouble(value, frozenset())
+        return ErrorDetails(value, frozenset())
     if not isinstance(value, dict):
-        return Trouble("", frozenset())
+        return ErrorDetails("", frozenset())
     inner = value.get("error")
     if isinstance(inner, dict):
         value = inner
-    found = (value.get(name) for name in ("code", "type", "status"))
-    codes = frozenset(str(code).lower() for code in found if code and isinstance(code, str | int))
+    values = (value.get(name) for name in ("code", "type", "status"))
+    codes = frozenset(str(code).lower() for code in values if code and isinstance(code, str | int))
     if isinstance(inner, str):
-        return Trouble(inner, codes)
-    words = value.get("message") or value.get("detail") or (inner and value) or ""
-    if not isinstance(words, str):
+        return ErrorDetails(inner, codes)
+    message = value.get("message") or value.get("detail") or (inner and value) or ""
+    if not isinstance(message, str):
         try:
-            words = orjson.dumps(words).decode()
-        except TypeError:  # nested too deeply
-            words = _UNSHOWN
-    return Trouble(words, codes)
+            message = orjson.dumps(message).decode()
+        except TypeError:  # The value is nested too deeply.
+            message = _UNSHOWN
+    return ErrorDetails(message, codes)
 
 
-def trouble_of(body: bytes) -> Trouble:
-    """The error in a body; one that is no JSON speaks for itself."""
+def read_error(body: bytes) -> ErrorDetails:
+    """Return the error in a body. If it isn't JSON, its text is the message."""
     try:
-        trouble = trouble_in(orjson.loads(body))
+        details = parse_error(orjson.loads(body))
     except ValueError:
-        return Trouble(HttpReply.shorten(body), frozenset())
-    words = trouble.words or body.decode("utf-8", "replace")
-    return Trouble(HttpReply.shorten(words.encode("utf-8", "replace")), trouble.codes)
+        return ErrorDetails(HttpReply.shorten(body), frozenset())
+    message = details.message or body.decode("utf-8", "replace")
+    return ErrorDetails(HttpReply.shorten(message.encode("utf-8", "replace")), details.codes)
 
 
 def refused(reply: HttpReply) -> HttpError:
-    """The failure of a reply with a status other than 2xx."""
-    trouble = trouble_of(reply.utf8())
-    final = trouble.is_final(reply.status)
-    error = reply.status_error(trouble.words, name_origin=final)
-    if final or trouble.is_too_long(reply.status):
+    """Return the error of a reply with a status other than 2xx."""
+    details = read_error(reply.utf8())
+    final = details.is_final(reply.status)
+    error = reply.status_error(details.message, name_origin=final)
+    if final or details.is_too_long(reply.status):
         error.retryable = False
     return error
 
 
 def error_inside(reply: HttpReply, inner: Any) -> HttpError:
-    """The failure of a reply that has status 2xx and holds an error all the same."""
+    """Return the error of a reply that has status 2xx but contains an error."""
     body = error_body(inner)
-    trouble = trouble_of(body)
-    final = trouble.is_final(None)
-    passing = trouble.is_passing() and not final and not trouble.is_too_long(None)
+    details = read_error(body)
+    final = details.is_final(None)
+    passing = details.is_passing() and not final and not details.is_too_long(None)
     origin = reply.origin if final else ""
-    words = f"HTTP {reply.status}{origin} with an error: {trouble.words}"
-    return HttpError(words, retryable=passing, status=reply.status, body=body)
+    reason = f"HTTP {reply.status}{origin} with an error: {details.message}"
+    return HttpError(reason, retryable=passing, status=reply.status, body=body)
 
 
 def error_body(inner: Any) -> bytes:
-    """The body of a reply that is nothing but this error."""
+    """Return the body of a reply with only this error."""
     try:
         return orjson.dumps({"error": inner})
-    except TypeError:  # nested too deeply, or a number that is too large: keep the words
-        words = inner.items() if isinstance(inner, dict) else ()
-        texts = {name: value for name, value in words if isinstance(value, str)}
+    except TypeError:  # It is nested too deeply or has too large a number, so keep only texts.
+        items = inner.items() if isinstance(inner, dict) else ()
+        texts = {name: value for name, value in items if isinstance(value, str)}
         return orjson.dumps({"error": texts or _UNSHOWN})
 
 
 def wants_other_limit(error: HttpError) -> bool:
-    """Whether the endpoint wants `max_completion_tokens` in the place of `max_tokens`."""
-    return error.status == 400 and _OTHER_LIMIT.search(trouble_of(error.body).words) is not None
+    """Return whether the endpoint requires `max_completion_tokens`, not `max_tokens`."""
+    return error.status == 400 and _OTHER_LIMIT.search(read_error(error.body).message) is not None
 
 
 def refuses(error: HttpError, name: str) -> bool:
-    """Whether the endpoint refuses a call because it does not know, or want, this parameter."""
-    return error.status in (400, 422) and name in trouble_of(error.body).words
+    """Return whether the endpoint rejected a call because of this parameter."""
+    return error.status in (400, 422) and name in read_error(error.body).message
 
 
 def failed(error: HttpError) -> Reply:
-    """The reply that stands for a call that failed."""
+    """Return the reply of a call that failed."""
     reply = Reply(status=Status.ERROR, error=str(error), calls=error.calls)
     final = error.is_unreachable or error.status in _REFUSED_TO_ALL
     if error.body and not error.is_unreachable:
-        trouble = trouble_of(error.body)
-        if not error.retryable and trouble.is_too_long(error.status):
+        details = read_error(error.body)
+        if not error.retryable and details.is_too_long(error.status):
             reply.status = Status.TOO_LONG
             return reply
-        final = trouble.is_final(error.status)
+        final = details.is_final(error.status)
     reply.finish_reason = Reply.UNREACHABLE if final else None
     return reply

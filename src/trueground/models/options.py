@@ -1,4 +1,4 @@
-"""How a model is reached and loaded."""
+"""Options for reaching an endpoint and for loading a model."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRETS = {"key", "apikey", "token", "secret", "password", "authorization", "credentials"}
-# Numbers of vocabulary entries (stop_token_ids), and OpenAI's name for calls that share a cache.
+# Not secrets: numbers of vocabulary entries (stop_token_ids), and OpenAI's key of its prompt cache.
 _NO_SECRETS = re.compile(r".*_ids?|prompt_cache_key")
 
-# What may stand in the parentheses of `NAME:MODEL(…)`; a part's own options come beside them.
+# Options in the parentheses of `NAME:MODEL(…)` that every component with a model has.
 OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
 
 
 def parse_extra(texts: Sequence[str]) -> dict[str, Any]:
-    """NAME=JSON, as --param takes it. UsageError for what cannot be read, or is a secret."""
+    """Parse the NAME=JSON of --param. UsageError if one is invalid or looks like a secret."""
     import orjson
 
     extra = {}
@@ -37,32 +37,35 @@ def parse_extra(texts: Sequence[str]) -> dict[str, Any]:
         try:
             extra[name] = orjson.loads(json)
         except ValueError:
-            raise UsageError(f"--param {name!r} cannot be read; write {form}") from None
-        if inner := _secret_within(extra[name]):
+            raise UsageError(f"--param {name!r} isn't valid JSON; expected {form}") from None
+        inner = _secret_within(extra[name])
+        if inner:
             raise _secret_param(f"{name} … {inner}")
     return extra
 
 
 def _secret_within(value: Any) -> str | None:
-    """The first name in the value that holds a secret: headers, and whatever else is nested."""
+    """Return the first name in a nested value that looks like a secret, or None."""
     if isinstance(value, list):
         return next(filter(None, map(_secret_within, value)), None)
     if not isinstance(value, dict):
         return None
-    own = (name for name, inner in value.items() if isinstance(inner, str) and _is_secret(name))
-    return next(own, None) or _secret_within(list(value.values()))
+    names = [name for name, inner in value.items() if isinstance(inner, str) and _is_secret(name)]
+    if names:
+        return str(names[0])
+    return _secret_within(list(value.values()))
 
 
 def _is_secret(name: str) -> bool:
-    """Is a word of the name `key`, `token` or the like? In `max_tokens` there is none."""
-    words = {word.lower() for word in _WORD.findall(name)}
-    return not words.isdisjoint(_SECRETS) and not _NO_SECRETS.fullmatch(name)
+    """Return whether a name contains a word such as `key` or `token`, unlike `max_tokens`."""
+    name_parts = {word.lower() for word in _WORD.findall(name)}
+    return not name_parts.isdisjoint(_SECRETS) and not _NO_SECRETS.fullmatch(name)
 
 
 def _secret_param(name: str) -> UsageError:
     return UsageError(
-        f"--param {name} looks like a secret, and parameters are written into the run's files. "
-        "Put it into an environment variable, and name that with --api-key-env"
+        f"--param {name} looks like a secret, but parameters are written to the run's files. Put "
+        "the secret into an environment variable, and pass its name with --api-key-env"
     )
 
 
@@ -80,7 +83,7 @@ Extra = Annotated[
 
 @dataclass(frozen=True)
 class EndpointOptions:
-    """How to reach a model, and how fast to call it."""
+    """Options for reaching an endpoint, and limits for calls."""
 
     base_url: str | None = None
     api_key_env: str | None = None
@@ -98,21 +101,31 @@ class EndpointOptions:
 
     @staticmethod
     def check_variable(option: str, name: str) -> None:
-        """UsageError for what may be a key itself and no variable's name, without showing it."""
+        """Raise UsageError unless this is the name of a variable, without showing a key."""
         if not _VARIABLE.fullmatch(name):
             raise UsageError(
                 f"{option} expects the name of an environment variable, such as OPENAI_API_KEY, "
-                "and was given something else. If it was the key itself: put it into a variable, "
-                "and give that name"
+                "but got something else. If you passed the key itself, put it into an environment "
+                "variable and pass the name of the variable"
             )
 
 
 @dataclass(frozen=True)
 class ModelOptions(EndpointOptions):
-    """Options of one model. What a kind of model has no use for, it ignores.
+    """Options of a model. Each kind of model ignores options that don't apply to it.
 
-    `timeout` (seconds) is for one attempt, `deadline` for a call with all its attempts; `rpm` and
-    `tpm` are requests and tokens per minute.
+    Attributes:
+        base_url: Address of an OpenAI-compatible endpoint. Default: OPENAI_BASE_URL, else OpenAI.
+        api_key_env: Name of the environment variable with the API key. Default: OPENAI_API_KEY.
+        max_connections: Maximum number of calls at the same time.
+        rpm: Maximum requests per minute.
+        tpm: Maximum tokens per minute.
+        timeout: Timeout of one attempt in seconds.
+        deadline: Timeout of a call with all attempts in seconds.
+        max_attempts: Maximum attempts per call.
+
+    Example:
+        >>> tg.ModelOptions(base_url="http://localhost:8000/v1", rpm=60)
     """
 
     api: Annotated[Literal["chat", "completions"], Option("API of the endpoint.")] = "chat"
@@ -133,23 +146,29 @@ class ModelOptions(EndpointOptions):
 
 
 def endpoint_options(
-    given: ComponentSpec, who: str, base: ModelOptions | None = None
+    spec: ComponentSpec, who: str, base: ModelOptions | None = None
 ) -> ModelOptions:
-    """What a part `NAME:MODEL(…)` says of its endpoint, else what `base` says. UsageError.
+    """Return the options of a component's endpoint.
 
-    `who` is the part in words.
+    Args:
+        spec: The component, `NAME:MODEL(…)`.
+        who: The component, as errors call it.
+        base: The options that the spec doesn't have.
+
+    Raises:
+        UsageError: An option is invalid.
     """
-    base, own = base or ModelOptions(), given.options
-    for variable in (base.api_key_env, own.get("api_key_env")):
+    base, options = base or ModelOptions(), spec.options
+    for variable in (base.api_key_env, options.get("api_key_env")):
         if variable is not None:
             EndpointOptions.check_variable(f"{who}: api_key_env", variable)
     return replace(
         base,
-        base_url=own.get("base_url", base.base_url),
-        api_key_env=own.get("api_key_env", base.api_key_env),
-        max_connections=given.whole("max_connections", base.max_connections),
-        rpm=given.number("rpm", base.rpm, 0.1),
-        tpm=given.number("tpm", base.tpm, 1),
-        timeout=given.number("timeout", base.timeout, 0.01) or base.timeout,
-        max_attempts=given.whole("max_attempts", base.max_attempts),
+        base_url=options.get("base_url", base.base_url),
+        api_key_env=options.get("api_key_env", base.api_key_env),
+        max_connections=spec.whole("max_connections", base.max_connections),
+        rpm=spec.number("rpm", base.rpm, 0.1),
+        tpm=spec.number("tpm", base.tpm, 1),
+        timeout=spec.number("timeout", base.timeout, 0.01) or base.timeout,
+        max_attempts=spec.whole("max_attempts", base.max_attempts),
     )

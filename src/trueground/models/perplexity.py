@@ -37,10 +37,14 @@ class UnscoredText(Exception):  # noqa: N818 - an outcome of one text, not a mis
 
 
 class PromptScorer(Protocol):
-    """A causal language model that is asked how likely a text is.
+    """A causal language model that returns the probability of a text.
 
-    `signature` fixes the numbers, wherever it runs, and holds no secret; `cacheable` is False where
-    asking again costs nothing. Belongs to one event loop.
+    Use an object in one event loop only.
+
+    Attributes:
+        name: The name in outputs.
+        signature: Identifies everything that affects the numbers, without secrets.
+        cacheable: Whether numbers are cached. False if repeating a call costs nothing.
     """
 
     name: str
@@ -48,10 +52,14 @@ class PromptScorer(Protocol):
     cacheable: bool
 
     async def logprobs(self, text: str) -> list[float]:
-        """The natural logarithm of each token's probability, given the tokens before it.
+        """Return the log-probability of each token, given the tokens before it.
 
-        A first token that has none is left out, so there is at least one number, and none above 0.
-        Raises UnscoredText for this text; UsageError and UnreachableError where no other would do.
+        A first token without one is dropped. There is at least one number, and none is above 0.
+
+        Raises:
+            UnscoredText: This text has no log-probabilities.
+            UsageError: A parameter is invalid, so every call would fail.
+            UnreachableError: The model can't be reached, so every call would fail.
         """
         ...
 
@@ -69,10 +77,10 @@ class WordScorer:
 
     async def logprobs(self, text: str) -> list[float]:
         """One number for each word but the first. Raises UnscoredText for a text of one word."""
-        found = [-len(word) / 2 for word in text.split()[1:]]
-        if not found:
+        logprobs = [-len(word) / 2 for word in text.split()[1:]]
+        if not logprobs:
             raise UnscoredText("too_short", "the text has fewer than two words")
-        return found
+        return logprobs
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -89,9 +97,10 @@ def as_logprob(value: object) -> float:
     """A log-probability as models give it; -9999 for minus infinity. ValueError for others."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"found {type(value).__name__} where a log-probability belongs")
-    if value != value or value > _ROUNDING:  # not isnan: a whole number may be beyond all floats
-        found = "NaN" if value != value else "a number above 0"
-        raise ValueError(f"found {found} where a log-probability belongs")
+    # Don't use isnan: a whole number may be larger than every float.
+    if value != value or value > _ROUNDING:
+        kind = "NaN" if value != value else "a number above 0"
+        raise ValueError(f"found {kind} where a log-probability belongs")
     return float(min(max(value, _LEAST), 0.0))
 
 

@@ -36,29 +36,29 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return prices[model]
 
     def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
-        """US dollars; `cached` are those of `tokens_in` that the endpoint had kept."""
-        kept = self.input if self.cached_input is None else self.cached_input
+        """Return US dollars; `cached` is how many of `tokens_in` the endpoint had cached."""
+        cached_price = self.input if self.cached_input is None else self.cached_input
         return (
-            (tokens_in - cached) * self.input + cached * kept + tokens_out * self.output
+            (tokens_in - cached) * self.input + cached * cached_price + tokens_out * self.output
         ) / 1_000_000
 
 
 def read_prices(path: Path) -> dict[str, Price]:
     """Return the prices in a file by model. Raises InputError."""
-    place = f"--prices {path}"
+    source = f"--prices {path}"
     try:
-        # Python's own reader takes NaN and Infinity too, so that model and field can be named.
+        # Python's parser accepts NaN and Infinity, so that the error can name model and field.
         table = msgspec.convert(json.loads(path.read_bytes()), dict[str, object])
         prices = {}
         for model, entry in table.items():
-            place = f"--prices {path}, model {model!r}"
+            source = f"--prices {path}, model {model!r}"
             prices[model] = msgspec.convert(entry, Price)
         return prices
     except OSError as error:
-        raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{source} can't be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{place}: {error}. Expected, in US dollars per million tokens: "
+            f"{source}: {error}. Expected, in US dollars per million tokens: "
             '{"model-name": {"input": 2.5, "output": 10.0, "cached_input": 1.25}}'
         ) from None
 

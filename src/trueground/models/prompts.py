@@ -1,13 +1,14 @@
-"""Prompts as text files with places such as {question}; messages as one text.
+"""Prompts: text files with placeholders such as {question}.
 
-Each prompt is named by its id and its hash. One that ships with the package is the file
-`prompts/NAME-VERSION.txt` beside the code that uses it; a change of words is a new version. A line
-`---system---` before, and a line `---user---` behind, mark what goes into a system message; without
-them the whole text is the user message. `{{word}}` stands for `{word}`; all other braces are text.
+An id and a hash identify each prompt. A prompt of the package is the file
+`prompts/NAME-VERSION.txt` next to the code that uses it. A new text gets a new version. The text
+between the lines `---system---` and `---user---` is the system message, and the rest is the user
+message. Without these lines, the whole text is the user message. Write `{{word}}` for a literal
+`{word}`; all other braces are literal.
 
-Texts that are judged stand between lines that they cannot forge: these carry a mark, a hash of what
-stands between them. So the same texts always make the same prompt, which can be cached, and no text
-can hold the mark of the prompt that it stands in.
+Texts to judge are surrounded by lines that they can't forge: each line has a mark, which is a hash
+of the texts. So the same texts always give the same prompt, which can be cached, and no text
+contains the mark of its own prompt.
 """
 
 from __future__ import annotations
@@ -24,34 +25,34 @@ from trueground.models.base import Message
 from trueground.text import Template
 from trueground.types import PromptFile
 
-# A place alone on its line takes the line with it where it has nothing to say.
+# If a placeholder is alone on its line and its value is empty, the line is removed.
 _LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)
 PLAIN = "plain_"
-MARK_LENGTH = 12  # hexadecimal digits
-MAX_TURNS = 1_000_000  # hashes tried for a mark
+MARK_LENGTH = 12  # Hexadecimal digits.
+MAX_TURNS = 1_000_000  # Number of hashes that are tried for a mark.
 _SYSTEM, _USER = "---system---", "---user---"
 _WRAPPED = re.compile(r"\{(system|user)\}")
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt's text, cut into its messages, and how a manifest names it."""
+    """A prompt: its system and user messages, and its entry in manifests."""
 
     file: PromptFile
     system: str
     user: str
 
-    def has(self, place: str) -> bool:
-        """Whether the text has this place, as a marked block or plain."""
-        places = Template(f"{self.system}\n{self.user}").placeholders
-        return place in places or f"{PLAIN}{place}" in places
+    def has(self, placeholder: str) -> bool:
+        """Return whether the text has this placeholder, marked or plain."""
+        placeholders = Template(f"{self.system}\n{self.user}").placeholders
+        return placeholder in placeholders or f"{PLAIN}{placeholder}" in placeholders
 
-    def fill(self, places: Mapping[str, str]) -> tuple[Message, ...]:
-        """The messages with every place filled; braces inside the values stay as they are."""
+    def fill(self, values: Mapping[str, str]) -> tuple[Message, ...]:
+        """Return the messages with the values of all placeholders; braces in values are literal."""
 
         def filled(text: str) -> str:
-            text = _LINE.sub(lambda match: match[0] if places.get(match[1], "") else "", text)
-            return Template(text).fill(places).strip("\n")
+            text = _LINE.sub(lambda match: match[0] if values.get(match[1], "") else "", text)
+            return Template(text).fill(values).strip("\n")
 
         texts = (("system", self.system), ("user", self.user))
         return tuple(Message(role, filled(text)) for role, text in texts if text)
@@ -79,14 +80,14 @@ class Prompt:
         *,
         plain: Iterable[str] = (),
     ) -> Prompt:
-        """Return a prompt of the user's own; its id is the file's name.
+        """Return a prompt from a user's file. Its id is the name of the file.
 
         Args:
             path: The file.
             required: Placeholders that it must have.
             optional: Placeholders that it may have.
-            plain: Placeholders that may also be written `{plain_NAME}`: the text without the lines
-                that mark where it begins and ends, for prompts that are sent to the letter.
+            plain: Placeholders that may also be written `{plain_NAME}`: the text without marked
+                lines around it.
 
         Raises:
             InputError: The file can't be read.
@@ -97,7 +98,7 @@ class Prompt:
         allowed = (*required, *optional, *(f"{PLAIN}{name}" for name in plain))
         text = _read_text(path, "prompt")
         if "\0" in text:
-            raise UsageError(f"the prompt {path} holds NUL characters; save it as plain UTF-8 text")
+            raise UsageError(f"the prompt {path} has NUL characters. Save it as UTF-8 text")
         _check_placeholders(path, Template(text).placeholders, required, allowed)
         return _parse(path.name, text)
 
@@ -105,15 +106,18 @@ class Prompt:
 def _check_placeholders(
     path: Path, names: Collection[str], required: Sequence[str], allowed: Sequence[str]
 ) -> None:
-    shown = ", ".join(f"{{{name}}}" for name in allowed)
+    supported = ", ".join(f"{{{name}}}" for name in allowed)
     for name in required:
         has_plain = f"{PLAIN}{name}" in names and f"{PLAIN}{name}" in allowed
         if name not in names and not has_plain:
-            raise UsageError(f"the prompt {path} has no place {{{name}}}; it may have {shown}")
+            raise UsageError(
+                f"the prompt {path} has no placeholder {{{name}}}, which is required. "
+                f"Placeholders: {supported}"
+            )
     for name in sorted(set(names).difference(allowed)):
         raise UsageError(
-            f"the prompt {path} has an unknown place {{{name}}}; it may have {shown}. For the "
-            f"text {{{name}}} itself write {{{{{name}}}}}"
+            f"the prompt {path} has an unknown placeholder {{{name}}}. Placeholders: {supported}. "
+            f"For the literal text {{{name}}}, write {{{{{name}}}}}"
         )
 
 
@@ -121,9 +125,9 @@ def _read_text(path: Path, what: str) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"the {what} {path} cannot be read: {error.strerror or error}") from error
+        raise InputError(f"the {what} {path} can't be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"the {what} {path} is not UTF-8 text; save it as UTF-8") from error
+        raise InputError(f"the {what} {path} isn't UTF-8 text. Save it as UTF-8") from error
 
 
 def _parse(name: str, text: str) -> Prompt:
@@ -137,7 +141,7 @@ def _parse(name: str, text: str) -> Prompt:
     if [line for line, _ in marks] != [_SYSTEM, _USER] or any(lines[: marks[0][1]]):
         raise UsageError(
             f"the prompt {name} must begin with a line {_SYSTEM} and have one line {_USER} after "
-            "it, or neither"
+            "it, or have neither line"
         )
     (_, begin), (_, middle) = marks
     system, user = "\n".join(raw[begin + 1 : middle]), "\n".join(raw[middle + 1 :])
@@ -147,11 +151,15 @@ def _parse(name: str, text: str) -> Prompt:
 
 
 def lay_out(messages: Sequence[Message], wrapper: str | None) -> str:
-    """The messages as one text in the wrapper, for models without a chat template.
+    """Return messages as one text, for models without a chat template.
 
-    Without a wrapper: system text, empty line, user text, newline. A conversation of several turns
-    names the speaker of each. A system text for which the wrapper has no place stands before the
-    user's.
+    If there are several turns, each begins with its speaker. If the wrapper has no {system}, the
+    system text is put before the user's.
+
+    Args:
+        messages: The messages.
+        wrapper: Text with {user} and {system}. Default: system text, empty line, user text,
+            newline.
     """
     system = "\n\n".join(m.content for m in messages if m.role == "system")
     turns = [m for m in messages if m.role != "system"]
@@ -163,27 +171,29 @@ def lay_out(messages: Sequence[Message], wrapper: str | None) -> str:
         user = f"{system}\n\n{user}" if system else user
     if wrapper is None:
         return f"{user}\n"
-    # In one pass: a text that itself holds "{user}" must stay as it is.
-    return _WRAPPED.sub(lambda place: system if place[1] == "system" else user, wrapper)
+    # Replace both in one pass, because a text may itself contain "{user}".
+    return _WRAPPED.sub(lambda match: system if match[1] == "system" else user, wrapper)
 
 
 def read_wrapper(path: Path) -> str:
-    """The wrapper in a file: a text with the places {user} and {system}. InputError, UsageError."""
+    """Return the text of a wrapper file, with {user} and maybe {system}.
+
+    Raises:
+        InputError: The file can't be read.
+        UsageError: The text has no {user}.
+    """
     wrapper = _read_text(Path(path), "prompt wrapper")
     if "{user}" not in wrapper:
         raise UsageError(
-            f"the prompt wrapper {path} has no place {{user}}; write {{user}} where the question "
-            "goes, and {system} where instructions go, if anywhere"
+            f"the prompt wrapper {path} has no {{user}}. Put {{user}} where the question goes; "
+            "{system} for the instructions is optional"
         )
     return wrapper
 
 
 @dataclass(frozen=True)
 class TextMarks:
-    """Lines around the texts of a prompt that no text can forge: they have a mark that none holds.
-
-    `mark` has 12 hexadecimal digits.
-    """
+    """Lines around the texts of a prompt, with a mark of 12 digits that no text contains."""
 
     mark: str
 
@@ -191,8 +201,8 @@ class TextMarks:
     def of(cls, texts: Sequence[str], others: Sequence[str] = ()) -> TextMarks:
         """Return marks that are in none of `texts` and `others`.
 
-        They depend on `texts` alone, unless one of all texts holds them: then on the next hash. So
-        prompts with the same texts begin alike, and endpoints can reuse these beginnings.
+        They depend only on `texts`. If a text contains the mark, the next hash is used. So prompts
+        with the same texts have the same beginning, which endpoints can cache.
         """
         joined = "\0".join(f"{len(text)}:{text}" for text in texts)
         for turn in range(MAX_TURNS):
@@ -203,15 +213,15 @@ class TextMarks:
         raise AssertionError("a text holds a million hashes of itself")
 
     def surround(self, name: str, texts: str | Sequence[str]) -> str:
-        """Return the text between two lines that name it; several texts are numbered."""
+        """Return a text between two lines with its name; several texts are numbered."""
         if isinstance(texts, str):
             return f"=== BEGIN {name} {self.mark} ===\n{texts}\n=== END {name} {self.mark} ==="
         if len(texts) == 1:
             return self.surround(name, texts[0])
-        return "\n\n".join(
-            self.surround(f"{name} {number} OF {len(texts)}", text)
-            for number, text in enumerate(texts, 1)
-        )
+        blocks = []
+        for number, text in enumerate(texts, 1):
+            blocks.append(self.surround(f"{name} {number} OF {len(texts)}", text))
+        return "\n\n".join(blocks)
 
     def fields(
         self, texts: Mapping[str, str | Sequence[str]], *, keep: Container[str] = ()

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from trueground.models.perplexity import PromptScorer
 
 
-_SCORERS = "NAME of a model behind an endpoint, hf:PATH, or fake:words to try things out"
+_SCORERS = "the NAME of a model behind an endpoint, hf:PATH, or fake:words for tests"
 Factory = Callable[[str, ModelOptions], ChatModel]
 
 
 def _fake(rest: str, options: ModelOptions) -> ChatModel:
-    """Always answers TEXT; `fake:echo` gives the question back, `fake:@FILE` follows a script."""
+    """Always answers TEXT. `fake:echo` repeats the question, `fake:@FILE` follows a script."""
     from trueground.models.replay import ScriptedModel, named_fake
 
     script = rest.startswith("@") and rest[1:].strip()
@@ -32,14 +32,14 @@ def _fake(rest: str, options: ModelOptions) -> ChatModel:
 
 
 def _replay(rest: str, options: ModelOptions) -> ChatModel:
-    """Answers from a JSON lines file of responses, such as a run's responses.jsonl."""
+    """Answers from a JSON lines file, such as the responses.jsonl of a run."""
     from trueground.models.replay import ReplayModel
 
     return ReplayModel(rest)
 
 
 def _hf(rest: str, options: ModelOptions) -> ChatModel:
-    """A Hugging Face model on this machine: a folder, or a name on the Hub."""
+    """A Hugging Face model on this computer: a folder, or a name on the Hub."""
     from trueground.models.hf import HFModel
 
     return HFModel(rest, options)
@@ -47,7 +47,7 @@ def _hf(rest: str, options: ModelOptions) -> ChatModel:
 
 _MODELS: dict[str, Factory] = {"fake": _fake, "replay": _replay, "hf": _hf}
 models = Registry("kind of model", _MODELS)
-_SHOWN: dict[str, dict[str, Any]] = {
+_NAMES: dict[str, dict[str, Any]] = {
     "fake": {"name": "fake:TEXT"},
     "replay": {"name": "replay:FILE"},
     "hf": {"name": "hf:NAME_OR_PATH", "extra": "hf"},
@@ -81,35 +81,42 @@ def _check_members(model: ChatModel) -> ChatModel:
 
 def _make_named(name: str, options: ModelOptions) -> ChatModel:
     if not name.strip():
-        raise UsageError("the model has no name; give --model NAME, such as --model hf:PATH")
+        raise UsageError("the name of the model is empty. Pass --model NAME, such as hf:PATH")
     prefix, colon, rest = name.partition(":")
     if colon and options.base_url is None:
         if prefix not in models:
             models.load()
         if prefix in models:
             if not rest:
-                raise UsageError(f"{name!r} names no model; something belongs after the colon")
+                raise UsageError(f"{name!r} is incomplete: put the model after the colon")
             return models[prefix](rest, options)
     from trueground.models.openai import OpenAIModel
 
     return OpenAIModel(name, options)
 
 
-def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScorer:
-    """The scorer that is written so: `NAME`, `hf:PATH` or `fake:words`.
+def make_scorer(text: str, options: ModelOptions | None = None) -> PromptScorer:
+    """Return the scorer of perplexities with a name.
 
-    Options may stand in parentheses, as `NAME(base_url=URL,api_key_env=KEY)`; a base URL there
-    makes every name one of a model behind it. Raises UsageError, MissingExtraError, InputError.
+    Args:
+        text: `NAME`, `hf:PATH` or `fake:words`, with options in parentheses, such as
+            `NAME(base_url=URL,api_key_env=KEY)`. With a base URL, every name is a model there.
+        options: The options that the text doesn't have.
+
+    Raises:
+        UsageError: The name or an option is invalid.
+        MissingExtraError: An extra isn't installed.
+        InputError: The files of the model can't be read.
     """
-    if not written.partition("(")[0].strip():
+    if not text.partition("(")[0].strip():
         raise UsageError(f"the scorer of perplexities has no name; expected {_SCORERS}")
     from trueground.models.perplexity import WordScorer
 
-    name, given = ComponentSpec.parse_model("perplexity", written)
-    given.check(OPTIONS)
-    options = endpoint_options(given, "the scorer of perplexities", options)
+    name, spec = ComponentSpec.parse_model("perplexity", text)
+    spec.check(OPTIONS)
+    options = endpoint_options(spec, "the scorer of perplexities", options)
     prefix, _, rest = name.partition(":")
-    if "base_url" not in given.options:
+    if "base_url" not in spec.options:
         if prefix == "hf" and rest:
             from trueground.models.hf import LocalScorer
 
@@ -117,16 +124,30 @@ def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScor
         if name == WordScorer.name:
             return WordScorer()
         if name.startswith(("fake:", "hf:")):
-            raise UsageError(f"{name!r} gives no perplexities; expected {_SCORERS}")
+            raise UsageError(f"{name!r} can't score perplexities; expected {_SCORERS}")
     from trueground.models.endpoint_scorer import EndpointScorer
 
     return EndpointScorer(name, options)
 
 
 def model(prefix: str) -> Callable[[Factory], Factory]:
-    """Decorator: register a class, or a function that makes a model, under a prefix.
+    """Register a kind of model, as a decorator of a class or function.
 
-    It is called with what stands behind the colon, and the options. UsageError if it is taken.
+    The class or function gets the text after the colon and the options, and returns the model.
+
+    Args:
+        prefix: The prefix of names, such as "echo" for `--model echo:TEXT`.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        UsageError: The prefix is taken.
+
+    Example:
+        >>> @tg.model("echo")
+        ... def make_echo(rest: str, options: tg.ModelOptions) -> tg.ChatModel:
+        ...     return EchoModel(rest)
     """
 
     def register(factory: Factory) -> Factory:
@@ -137,16 +158,10 @@ def model(prefix: str) -> Callable[[Factory], Factory]:
 
 
 def kinds() -> list[dict[str, Any]]:
-    """Every kind of model, those of other packages included: name, doc, and the extra it needs."""
+    """Return name, description and extra of every kind of model, also of other packages."""
     openai = "A model behind an OpenAI-compatible endpoint (--base-url), by its name there."
-    return [
-        {"name": "NAME", "doc": openai},
-        *(
-            {
-                "name": f"{prefix}:NAME",
-                **_SHOWN.get(prefix, {}),
-                "doc": (factory.__doc__ or "").strip().partition("\n")[0],
-            }
-            for prefix, factory in models.load().items()
-        ),
-    ]
+    entries: list[dict[str, Any]] = [{"name": "NAME", "doc": openai}]
+    for prefix, factory in models.load().items():
+        doc = (factory.__doc__ or "").strip().partition("\n")[0]
+        entries.append({"name": f"{prefix}:NAME", **_NAMES.get(prefix, {}), "doc": doc})
+    return entries

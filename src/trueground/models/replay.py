@@ -1,4 +1,4 @@
-"""Models without a model: answers that were given before, fixed ones, and those of a script."""
+"""Models that don't generate: replies from a file, fixed replies, and replies of a script."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from trueground.types import Status
 _STATUSES = (None, Status.TRUNCATED, Status.TOO_LONG, Status.ERROR)
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _EXPECTED = (
-    "Expected one JSON object a line with `id` and `response` (text, or null for a call that "
+    "Expected one JSON object per line with `id` and `response` (a text, or null if the call "
     "failed). Fix or remove the line."
 )
 
 
 class _ReplayLine(msgspec.Struct):
-    """One line of the file; what else stands in it is not read.
+    """One line of the file, with the fields that are read.
 
-    Instruct-QA's authors call the response `answer` and the id `id_`, Truly-Ground's the response
-    `output`.
+    In the files of Instruct-QA's authors, the response is `answer` and the id is `id_`. In those of
+    Truly-Ground, the response is `output`.
     """
 
     response: str | msgspec.UnsetType | None = msgspec.UNSET
@@ -60,12 +60,12 @@ class _ReplayLine(msgspec.Struct):
 class ReplayModel:
     """A model that answers from a file, by the item's id or else by its prompt.
 
-    The file is a run's responses.jsonl, or any JSON lines of responses: only the place of every
-    line is kept in memory. One that is one JSON array or object, as authors publish their models'
-    answers, is kept as a whole.
+    The file is the responses.jsonl of a run, or any JSON lines of responses. Only the offset of
+    each line is kept in memory. If the file is one JSON array or object, as authors publish the
+    answers of their models, all of it is kept in memory.
 
-    Where an id, or a prompt, stands on several lines, the last one counts. Raises InputError with
-    file and line for a line that is no response.
+    If an id or prompt is on several lines, the last one counts. If a line isn't a response, the
+    model raises InputError with file and line.
     """
 
     def __init__(self, file: str) -> None:
@@ -221,10 +221,23 @@ _EXPECTED_SCRIPT = 'an object such as {"contains": ["text"], "reply": "text, or 
 
 
 class FakeModel:
-    """A model that always gives `reply`, or what `reply(request)` returns.
+    """A model for tests that always returns the same reply, or calls a function.
 
-    `calls` holds every request, in the order of arrival; `delay` is in seconds. A function that
-    raises lets its exception out. Tokens are counted as words.
+    Tokens are counted as words. Exceptions of the function aren't caught.
+
+    Args:
+        reply: The reply, or a function from the request to the reply.
+        name: The name in outputs.
+        delay: Seconds before each reply.
+        concurrency: Maximum number of calls at the same time.
+        cacheable: Whether replies are cached.
+
+    Attributes:
+        calls: All requests, in the order in which they arrived.
+
+    Example:
+        >>> model = tg.testing.FakeModel("It is 324 m tall.")
+        >>> tg.run("questions.jsonl", model=model)
     """
 
     def __init__(
@@ -245,7 +258,7 @@ class FakeModel:
         self._delay = delay
 
     async def generate(self, request: ChatRequest) -> Reply:
-        """The fixed answer, or the function's, after the delay."""
+        """Return the fixed reply or the function's, after the delay."""
         self.calls.append(request)
         await asyncio.sleep(self._delay)
         answer = self._reply if isinstance(self._reply, str) else self._reply(request)
@@ -261,7 +274,7 @@ class FakeModel:
 
 
 def named_fake(text: str) -> FakeModel:
-    """`echo` gives the last user message back; any other text is the answer."""
+    """Return a model that repeats the last user message (`echo`) or answers a fixed text."""
 
     def echo(request: ChatRequest) -> str:
         return next((m.content for m in reversed(request.messages) if m.role == "user"), "")
@@ -270,17 +283,17 @@ def named_fake(text: str) -> FakeModel:
 
 
 class _ScriptLine(msgspec.Struct, forbid_unknown_fields=True):
-    """The reply to messages in which all of these texts stand."""
+    """The reply to messages that contain all of these texts."""
 
     contains: list[str]
     reply: str | dict[str, Any]
 
 
 class ScriptedModel(FakeModel):
-    """Answers with the reply of the first line all of whose texts stand in the messages.
+    """A model that answers with the first line whose texts are all in the messages.
 
-    A reply that is an object is sent as JSON text. Where no line fits, the call fails and says so.
-    Raises InputError with file and line for a line of another shape.
+    A reply that is an object is sent as JSON text. If no line matches, the call fails. If a line
+    is invalid, InputError has the file and line.
     """
 
     def __init__(self, file: str) -> None:
@@ -290,8 +303,8 @@ class ScriptedModel(FakeModel):
             content = self._path.read_bytes()
         except OSError as error:
             raise InputError(
-                f"{self.name}: the file cannot be read ({error.strerror or error}); "
-                f"give a JSON lines file, each line {_EXPECTED_SCRIPT}"
+                f"{self.name}: the file can't be read ({error.strerror or error}). Expected a JSON "
+                f"lines file, each line {_EXPECTED_SCRIPT}"
             ) from error
         self._lines = []
         for number, line in enumerate(content.splitlines(), start=1):
@@ -299,11 +312,10 @@ class ScriptedModel(FakeModel):
                 try:
                     self._lines.append(msgspec.json.decode(line, type=_ScriptLine))
                 except _UNREADABLE as error:
-                    place = f"{self._path}, line {number}"
-                    raise InputError(f"{place}: {error}. Expected {_EXPECTED_SCRIPT}") from None
+                    source = f"{self._path}, line {number}"
+                    raise InputError(f"{source}: {error}. Expected {_EXPECTED_SCRIPT}") from None
         if not self._lines:
-            expected = f"expected at least one, {_EXPECTED_SCRIPT}"
-            raise InputError(f"{self._path}: no line in it; {expected}")
+            raise InputError(f"{self._path} is empty. Expected lines, each {_EXPECTED_SCRIPT}")
         self.signature = f"fake:@{hashlib.sha256(content).hexdigest()[:16]}"
 
     def _answer(self, request: ChatRequest) -> str | Reply:
@@ -312,5 +324,5 @@ class ScriptedModel(FakeModel):
             if all(text in prompt for text in line.contains):
                 reply = line.reply
                 return reply if isinstance(reply, str) else msgspec.json.encode(reply).decode()
-        missing = f"no line of {self._path} fits these messages; add one whose texts stand in them"
+        missing = f"no line of {self._path} matches these messages; add a line with texts in them"
         return Reply(status=Status.ERROR, error=missing, model=self.name)

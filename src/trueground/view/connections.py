@@ -97,7 +97,7 @@ class Connections:
                 accepted, _ = await loop.sock_accept(listening)
             except OSError as error:
                 if error.errno in _NO_DESCRIPTOR:
-                    self.problems.report("no descriptor is left for new connections")
+                    self.problems.report("no file descriptors are left for new connections")
                     self._close_longest_waiting()
                 await asyncio.sleep(_RETRY_SECONDS)
                 continue
@@ -134,8 +134,8 @@ class Connections:
     async def _make_room(self) -> None:
         while len(self._open) >= self.max_connections:
             self.problems.report(
-                f"all {self.max_connections} connections are in use, so the one that waited "
-                "longest for its client is closed for each new one"
+                f"all {self.max_connections} connections are in use, so the connection that waited "
+                "longest for its client is closed for each new connection"
             )
             if not self._close_longest_waiting():
                 self._changed.clear()

@@ -55,7 +55,7 @@ async def work(task: str, *words: str, told: Callable[[int, int], None] | None =
         raise TruegroundError(last["error"])
     print(trace, file=sys.stderr)
     why = trace.splitlines()[-1] if trace else f"exit code {process.returncode}"
-    raise TruegroundError(f"the work for this page ended early: {why}")
+    raise TruegroundError(f"computing this page failed: {why}")
 
 
 def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
@@ -120,7 +120,10 @@ def write_bundle(paths: Sequence[Path], out: Path) -> Path:
     folders = RunFolders(paths)
     runs = folders.runs()
     if not runs:
-        raise InputError(f"{folders.named()}: no run there, or two levels below; name another")
+        raise InputError(
+            f"{folders.named()}: found no run in it or in its subfolders (two levels); name "
+            "another folder"
+        )
     try:
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
@@ -149,7 +152,7 @@ def _check_free(out: Path) -> None:
     if not os.path.lexists(out):
         return
     if not out.is_dir() or out.is_symlink():
-        raise OutputError(f"{out} is no folder; --bundle must name one")
+        raise OutputError(f"{out} is not a folder; --bundle needs a folder")
     if not any(out.iterdir()):
         return
     if not (out / INDEX).is_file():

@@ -160,7 +160,7 @@ def new_app(address: Address, *middlewares: Any) -> web.Application:
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         if not address.allows(request.headers.get("Host", "")):
             response: web.StreamResponse = JsonResponse.refusal(
-                421, "this server does not go by that name"
+                421, "this server does not have that host name"
             )
         elif request.method not in ("GET", "HEAD") and not _is_own(request, address):
             response = JsonResponse.refusal(403, "the request comes from another site")

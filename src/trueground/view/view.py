@@ -167,7 +167,7 @@ class ViewServer:
     async def _find(self, key: str) -> FoundRun:
         run = await asyncio.to_thread(self.folders.find, key)
         if run is None:
-            raise web.HTTPNotFound(reason="there is no such run here (any more)")
+            raise web.HTTPNotFound(reason="this run does not exist (any more)")
         return run
 
     async def _open(self, request: web.Request) -> _Opened:
@@ -245,12 +245,12 @@ class ViewServer:
             words.append(f"This run {state}: {progress}")
         elif not run.is_finished:
             advice = run.advice
-            words.append(f"This run is unfinished ({run.state}): what it has is shown. {advice}")
+            words.append(
+                f"This run is unfinished ({run.state}). The page shows what it has so far. {advice}"
+            )
         if opened.is_busy and not run.goes_on:
             share = f"{100 * opened.share:.0f} %"
-            words.append(
-                f"Its answers are being indexed (once): {share}. Those that are, are listed."
-            )
+            words.append(f"Its answers are being indexed: {share}. Indexed answers are listed.")
         if opened.problem:
             words.append(opened.problem)
         if opened.state and not opened.is_busy:
@@ -290,7 +290,7 @@ class ViewServer:
                 self._pages.popitem(last=False)[1].cancel()
         done, _ = await asyncio.wait([task], timeout=1.5)
         if not done:
-            waiting = "This is being computed; runs of many answers take a while."
+            waiting = "This page is being computed. Large runs take a while."
             return JsonResponse({"waiting": waiting, "title": title, "home": "/"})
         try:
             page = task.result()

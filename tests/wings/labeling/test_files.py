@@ -79,7 +79,7 @@ def test_guards_come_off_again(text: str) -> None:
     assert unguard(guard(text)) == text
 
 
-def test_what_spreadsheets_leave_alone_has_no_guard() -> None:
+def test_formula_guard_keeps_harmless_text() -> None:
     for text in ("12", "0", "nq-12", "in 1931", "", "a=b", "Mayor", "two"):
         assert guard(text) == text
 
@@ -170,7 +170,7 @@ def broken(tmp_path: Path, change: Any) -> str:
         ({"annotator": None}, "annotator is null; expected a name or a number"),
         ({"seconds": -3}, "seconds: found int -3; expected seconds between 0 and 86,400"),
         ({"seconds": 1e9}, "expected seconds between 0 and 86,400 (a day)"),
-        ({"check": ""}, "has no check; keep what the export wrote"),
+        ({"check": ""}, "`check` is missing; keep the columns"),
         ({"shown": {"task": "x"}}, "lacks shown.question"),
         (
             {"answer": {"if": "perhaps", "only_if": "no"}},
@@ -181,10 +181,10 @@ def broken(tmp_path: Path, change: Any) -> str:
             {"answer": {"fi": "yes"}},
             "unknown field 'fi' in answer; tasks of kind validity have if,",
         ),
-        ({"answer": "yes"}, "no line of a file that `trueground annotate export` wrote"),
+        ({"answer": "yes"}, "not a line that `trueground annotate export` wrote"),
     ],
 )
-def test_bad_lines_are_told_with_their_place(
+def test_read_answers_bad_line_reports_location(
     tmp_path: Path, change: dict[str, Any], said: str
 ) -> None:
     told = broken(tmp_path, lambda lines: lines[1].update(change))
@@ -218,9 +218,9 @@ def test_one_person_with_two_answers(tmp_path: Path) -> None:
     assert read_answers([one, two]).annotators == ["1"]
     assert all(len(each) == 1 for each in read_answers([one, two]).tasks.values())
     fill(two, lambda _: {"if": "no"})
-    with pytest.raises(InputError, match=r"annotator '1' answers otherwise than in .*v-1\.jsonl"):
+    with pytest.raises(InputError, match=r"annotator '1' has another answer in .*v-1\.jsonl"):
         read_answers([one, two])
-    with pytest.raises(InputError, match="is given twice"):
+    with pytest.raises(InputError, match="is listed twice"):
         read_answers([one, one])
 
 
@@ -240,8 +240,8 @@ def test_one_person_with_two_answers(tmp_path: Path) -> None:
         (b"kind,id,annotator,check\nmatrix,1,1,t\n", "row 2: unknown kind of task 'matrix'"),
         (b"kind,id,annotator,check\nvalidity,1,1,t\n", "has no column 'task', 'question',"),
         (b"kind,id,annotator,check\nvalidity,1,1,t\n", "found kind, id, annotator, check. One"),
-        (b'kind,id,annotator,check\n"validity,1,1,t\n', "is no table"),
-        (b"kind,id,id,annotator,check\n", "two columns are called 'id'"),
+        (b'kind,id,annotator,check\n"validity,1,1,t\n', "isn't a valid table"),
+        (b"kind,id,id,annotator,check\n", "two columns are named 'id'"),
         (b"\xff\xfe\x00", "is not UTF-8"),
         (b"kind,id\rvalidity,1\r", "has no column 'annotator'"),
     ],
@@ -257,7 +257,7 @@ def test_brackets_without_end(tmp_path: Path) -> None:
     exported(tmp_path)
     path = tmp_path / "v-1.jsonl"
     line = path.read_bytes().splitlines()[0]
-    for depth, said in ((900, "lists in lists without end"), (50_000, "line 1: no line of a file")):
+    for depth, said in ((900, "nested too deeply"), (50_000, "line 1: not a line that")):
         deep = b"[" * depth + b"]" * depth
         path.write_bytes(line.replace(b'"task":"inconsistent"', b'"task":' + deep))
         with pytest.raises(InputError, match=said):
@@ -268,7 +268,7 @@ def test_a_row_with_too_many_cells(tmp_path: Path) -> None:
     exported(tmp_path)
     path = tmp_path / "v-1.csv"
     path.write_bytes(path.read_bytes().rstrip() + b",more,cells\r\n")
-    with pytest.raises(InputError, match=r"row 5 has \d+ cells, the first row \d+; put texts"):
+    with pytest.raises(InputError, match=r"row 5 has \d+ cells, the first row \d+; quote texts"):
         read_answers([path])
 
 
@@ -312,11 +312,11 @@ def test_a_sample_depends_on_seed_and_id_alone(tmp_path: Path) -> None:
     )
     assert first == second
     assert first != third
-    with pytest.raises(InputError, match="a sample of 5 was asked for, but there are 4 tasks"):
+    with pytest.raises(InputError, match="a sample of 5 tasks was requested, but there are only 4"):
         export_tasks("gold-facts", [str(one)], tmp_path / "d.jsonl", sample=5)
 
 
-def test_what_is_there_is_not_lost(tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     exported(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.glob("*.*")}
     with pytest.raises(OutputError, match=r"v-1\.jsonl exists, and may hold answers"):
@@ -342,7 +342,7 @@ def test_an_export_for_fewer_leaves_no_file_of_the_earlier_one(tmp_path: Path) -
     left = {path.name for path in tmp_path.glob("v-*")}
     assert left == {"v-1.jsonl", "v-4.jsonl", "v-instructions.md", "v-export.json"}
     (told,) = done.warnings
-    assert told.startswith("removed, as the earlier export's: ")
+    assert told.startswith("removed files of the earlier export: ")
     assert [Path(name).name for name in told.partition(": ")[2].split(", ")] == [
         *("v-1.csv", "v-2.csv", "v-2.jsonl", "v-3.csv", "v-3.jsonl")
     ]

@@ -126,13 +126,13 @@ def test_several_numbers(raw: Any, chosen: tuple[str, ...] | None) -> None:
 
 @pytest.mark.parametrize("raw", ["3", "0", "1.5", "1 x", ["none", "1"], {"1": True}, [None]])
 def test_numbers_that_are_not_there(raw: Any) -> None:
-    with pytest.raises(BadAnswer, match="expected numbers from 1 to 2 with spaces between them"):
+    with pytest.raises(BadAnswer, match="expected numbers from 1 to 2, separated by spaces"):
         value("gold-facts", "gold", raw)
 
 
 @pytest.mark.parametrize("raw", ["1,1", "2 1 2", ["2", "2"], [1, "1.0"], "1;1.0"])
 def test_a_number_given_twice_is_a_slip(raw: Any) -> None:
-    with pytest.raises(BadAnswer, match="expected each only once: numbers from 1 to 2 with spaces"):
+    with pytest.raises(BadAnswer, match="expected each only once: numbers from 1 to 2, separated"):
         value("gold-facts", "gold", raw)
 
 
@@ -151,7 +151,7 @@ def test_texts() -> None:
     assert value("candidate", "answers", "Rowe\nEdda Rowe; rowe") == ("Rowe", "Edda Rowe")
     assert value("candidate", "answers", ["Rowe", " "]) == ("Rowe",)
     assert value("candidate", "span", " by Rowe ") == "by Rowe"
-    with pytest.raises(BadAnswer, match="expected texts, one a line"):
+    with pytest.raises(BadAnswer, match="expected texts, one per line"):
         value("candidate", "answers", ["Rowe", 3])
 
 

@@ -27,7 +27,7 @@ def test_merged_labels_may_be_packed(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["mostly", 1, ["fully"], {"fully": 1}])
-def test_a_value_that_the_kind_does_not_have_is_told(tmp_path: Path, value: Any) -> None:
+def test_labels_unknown_value_raises(tmp_path: Path, value: Any) -> None:
     label = {"kind": "support", "id": "a~01234567", "values": {"support": value}}
     with pytest.raises(InputError, match=r"'a~01234567' says support: .*; expected fully or part"):
         LabelFiles([write(tmp_path / "labels.jsonl", label)], None)

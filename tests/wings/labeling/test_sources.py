@@ -152,7 +152,7 @@ def test_several_runs_are_anonymous(tmp_path: Path) -> None:
     assert [item_of(task.id) for task in found.tasks] == ["1:bridge", "2:bridge"]
     assert found.sources == {"1": runs[0], "2": runs[1]}
     assert not any("secret" in text for task in found.tasks for text in task.cells.values())
-    with pytest.raises(UsageError, match="a source is given twice"):
+    with pytest.raises(UsageError, match="a source is listed twice"):
         find_tasks(KINDS["correctness"], [runs[0], runs[0]])
 
 
@@ -173,7 +173,7 @@ def test_folders_without_tasks(tmp_path: Path) -> None:
         find_tasks(KINDS["validity"], [str(path)])
     line = '{"kind": "contains", "id": "a", "shown": {"text": "a", "fact": "b"}}\n'
     (tmp_path / "annotate" / "contains.jsonl").write_text(line * 2)
-    with pytest.raises(InputError, match="line 2: the task id 'a' stands there twice"):
+    with pytest.raises(InputError, match="line 2: the task id 'a' occurs twice"):
         find_tasks(KINDS["contains"], [str(tmp_path)])
     with pytest.raises(InputError, match="does not exist"):
         find_tasks(KINDS["contains"], [str(tmp_path / "nothing.jsonl")])
@@ -217,7 +217,7 @@ def test_tasks_of_builds_keep_their_ids_beside_other_sources(tmp_path: Path) -> 
     three = build_of(
         tmp_path / "three", [AnnotationTask("alignment", ALIGNED[0].id, ALIGNED[1].shown)]
     )
-    with pytest.raises(InputError, match="stands in another source with another text"):
+    with pytest.raises(InputError, match=r"another source has the task id .* with another text"):
         find_tasks(KINDS["alignment"], [str(one), str(three)])
 
 

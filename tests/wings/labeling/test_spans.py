@@ -81,26 +81,26 @@ def test_a_task_that_is_not_done(raw: Any) -> None:
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        ("1912", r'found str "1912"; expected one mark a line, such as `contradiction: the words`'),
-        ("wrong: 1912", "expected one mark a line.*types: contradiction, not-in-contexts, other"),
-        ("contradiction:", "expected one mark a line"),
-        (7, "found int 7; expected one mark a line"),
-        ([7], "found int 7; expected one mark a line"),
+        ("1912", r'found str "1912"; expected one mark per line, such as `contradiction: '),
+        ("wrong: 1912", "expected one mark per line.*types: contradiction, not-in-contexts, other"),
+        ("contradiction:", "expected one mark per line"),
+        (7, "found int 7; expected one mark per line"),
+        ([7], "found int 7; expected one mark per line"),
         ([{**YEAR, "note": 1}], r"found object \{start, end, type, text, note\}"),
         ([{**YEAR, "start": "20"}], "found object"),
         ([{**YEAR, "start": True}], "found object"),
         ([{**PLAIN, "type": "wrong"}], 'found str "wrong"; expected as type contradiction or not'),
-        ("other: 1913", 'found str "other: 1913"; expected words that stand in the text'),
-        ("other: built", r"once; these stand at 11-16, 59-64: write the place, such as other @1"),
+        ("other: 1913", 'found str "other: 1913"; expected words of the text'),
+        ("other: built", r"once; these occur at 11-16, 59-64: add the position, such as other @1"),
         ([{**PLAIN, "end": 71}], 'found str "contradiction @20-71"; expected a start before'),
         ([{**PLAIN, "end": 20}], "both from 0 to 70, the text's length"),
         ([{**PLAIN, "start": -1}], "found str \"contradiction @-1-24\""),
-        ([{**YEAR, "text": "1902"}], '@20-24: 1902"; expected what stands there: "1912"'),
-        ([{**PLAIN, "start": 43, "end": 45}], "expected words; only white space stands there"),
-        ([YEAR, {**PLAIN, "type": "other"}], "marks that do not overlap; there is contradiction @"),
+        ([{**YEAR, "text": "1902"}], '@20-24: 1902"; expected the text at this position: "1912"'),
+        ([{**PLAIN, "start": 43, "end": 45}], "expected words; found only white space"),
+        ([YEAR, {**PLAIN, "type": "other"}], "it overlaps with contradiction @"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_meant(raw: Any, words: str) -> None:
+def test_parse_spans_invalid_mark_raises(raw: Any, words: str) -> None:
     with pytest.raises(BadAnswer, match=words):
         read(raw)
 
@@ -279,10 +279,10 @@ def test_a_record_with_labels_of_support_as_well(tmp_path: Path) -> None:
     assert sorted(each["faithful"] for each in human).count(0.5) == 1
 
 
-def test_a_label_that_is_no_list_is_told(tmp_path: Path) -> None:
+def test_span_label_not_a_list_raises(tmp_path: Path) -> None:
     label = {"kind": "span", "id": "a~01234567", "values": {"spans": "none"}}
     (tmp_path / "labels.jsonl").write_text(json.dumps(label))
-    with pytest.raises(InputError, match=r'says spans: str "none"; expected one mark a line, such'):
+    with pytest.raises(InputError, match=r'says spans: str "none"; expected one mark per line'):
         LabelFiles(tmp_path / "labels.jsonl")
 
 
@@ -304,13 +304,13 @@ def test_agreement_counts_words(tmp_path: Path) -> None:
     assert (hard.id.partition("~")[0], hard.disagreement) == ("r3", 1.0)
 
 
-def test_white_space_that_changed_is_told(tmp_path: Path) -> None:
+def test_span_text_with_changed_space_raises(tmp_path: Path) -> None:
     """Elsewhere it makes no difference; here positions would be of another text."""
     files = exported(tmp_path)
     text = files[1].read_text("utf-8-sig")
     files[1].write_text(text.replace("  Lind Hall", "Lind Hall"), "utf-8")
     with pytest.raises(InputError, match="what was shown is not what was exported"):
         measure_agreement(files)
-    with pytest.raises(InputError, match="response is not to the letter that of another file"):
+    with pytest.raises(InputError, match="response differs from the text in another file"):
         measure_agreement(files, allow_edited=True)
     assert measure_agreement(files[1:], allow_edited=True).kinds["span"].tasks == 4

@@ -364,7 +364,7 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path, arc: str) -> None
     assert '"unknown"' in first.messages[0].content
     assert first.messages[1].content.endswith("tall.\nQ: Who built the lighthouse of Varn?")
     prompt.write_text("Q: {question}\n{options}")
-    with pytest.raises(UsageError, match=r"has no place \{context\}"):
+    with pytest.raises(UsageError, match=r"has no placeholder \{context\}"):
         task("unanswerable", data, prompt)
     made = task("original", data, prompt, of="counterfactual", closed_book=True, original=arc)
     assert text(next(made.questions())).startswith("Q: Which of these is wet?\nA. water\n")
@@ -374,7 +374,7 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path, arc: str) -> None
 def test_a_prompt_that_leaves_out_what_matters(data: Path, tmp_path: Path) -> None:
     prompt = tmp_path / "mine.txt"
     prompt.write_text("Q: {question}\nC: {context}")
-    with pytest.raises(UsageError, match=r"has no place \{options\}"):
+    with pytest.raises(UsageError, match=r"has no placeholder \{options\}"):
         task("counterfactual", data, prompt)
     made = task("unanswerable", data, prompt)
     assert [p.id for p in made.prompts] == ["mine.txt"]  # the instruction is not sent

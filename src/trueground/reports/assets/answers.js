@@ -204,7 +204,7 @@ function AnswerList() {
     <button type="button" id="save-jsonl" onClick=${() => TG.source.save(state, "jsonl")}>JSONL</button></form>
     ${TG.source.note ? html`<p class="note" role="note">${TG.source.note}</p>` : null}
     ${error ? html`<p class="warning" role="note">${error}</p>` : null}
-    ${state.sort === "worst" && headline ? html`<p class="quiet noprint">${judged ? `Those called not grounded first, then those partly grounded; in each by ${headline}.` : `By ${headline}, ${about().lower.includes(headline) ? "highest" : "lowest"} first.`} Open one to see each claim beside the passages: a click on a claim leads to its place.</p>` : null}
+    ${state.sort === "worst" && headline ? html`<p class="quiet noprint">${judged ? `Those called not grounded first, then those partly grounded; in each by ${headline}.` : `By ${headline}, ${about().lower.includes(headline) ? "highest" : "lowest"} first.`} Open an answer to see its claims and passages. Click a claim to see its passage.</p>` : null}
     ${listed ? html`<p class="quiet" id="count" role="status">${listed.count === listed.total ? `${count(listed.total)} answers` : `${count(listed.count)} of ${count(listed.total)} answers match`}</p>
     <ol class="answer-list" id="list">${listed.rows.map((row) => html`<${AnswerRow} key=${row.n} row=${row} metrics=${shown} />`)}</ol>
     <${Pager} page=${listed.page} pages=${listed.pages} turn=${turn} />` : null}</div>`;

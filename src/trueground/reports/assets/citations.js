@@ -4,7 +4,7 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
   const OUTCOMES = {
     sufficient: ["supported", "supports it alone"],
     needed: ["supported", "supports it with the others"],
-    not_needed: ["unknown", "not needed beside the others"],
+    not_needed: ["unknown", "not needed with the others"],
     not_supporting: ["unsupported", "does not support it"],
     no_passage: ["unsupported", "no such passage"],
     no_sentence: ["unsupported", "no sentence to support"],
@@ -134,7 +134,7 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
     const cites = numbered.flatMap(({ passages }) => passages);
     const good = cites.filter((owner) => outcomeOf(owner)[0] === "supported").length;
     return section(`Sentences and passages: ${worded.filter(({ supported }) => supported).length} of ${worded.length} supported`
-      + (cites.length ? `, ${good} of ${cites.length} citations of use` : ""),
+      + (cites.length ? `, ${good} of ${cites.length} useful citations` : ""),
     make("ol", { class: "verdicts sentences" }, ...numbered.map((sentence) => numberedItem(board, sentence))));
   }
 

@@ -102,7 +102,7 @@ TG.pageSource = () => {
     if (files.has(number)) return found();
     if (!waiting.has(number)) waiting.set(number, loadScript(`report_items/${number}.js`).finally(() => waiting.delete(number)));
     return waiting.get(number).then(found, () => {
-      throw new Error("The details of this answer lie in report_items beside this page, and that folder cannot be read here.");
+      throw new Error("The details of this answer are in the folder report_items, which is missing or can't be read. Keep it in the folder of this page.");
     });
   }
 
@@ -202,7 +202,7 @@ TG.pageSource = () => {
   };
   return {
     about, total,
-    get note() { return index.statement && folderThere === false ? `The folder report_items is not beside this page: ${index.statement}` : null; },
+    get note() { return index.statement && folderThere === false ? `The folder report_items is missing next to this page: ${index.statement}` : null; },
     list(state, page) {
       const found = listed(state);
       const pages = Math.max(1, Math.ceil(found.length / PAGE_SIZE));

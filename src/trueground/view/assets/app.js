@@ -83,13 +83,13 @@ function Queue({ me, number, setProgress }) {
 
   if (trouble && !task) return html`<main class="calm"><p class="warning" role="alert">${trouble}.</p><p><a href="#/">To the queue</a></p></main>`;
   if (!task && !why) return html`<main class="calm"><p class="quiet">Loading …</p></main>`;
-  if (!task) return html`<main class="calm"><h1>${why === "waiting" ? "Others hold the last tasks just now" : "All done"}</h1>
-    <p>${why === "waiting" ? "If one of them is given back, it appears here by itself." : "There is no task left for you. Thank you."}</p>
+  if (!task) return html`<main class="calm"><h1>${why === "waiting" ? "Others are working on the last tasks" : "All done"}</h1>
+    <p>${why === "waiting" ? "If a task becomes free again, it appears here." : "There is no task left for you. Thank you."}</p>
     <p><a href="#/mine">My labels</a> can still be changed; <kbd>u</kbd> opens the last one.</p></main>`;
   const kind = me.project.kinds.find((one) => one.name === task.kind);
-  if (!kind) return html`<main class="calm"><p class="warning" role="alert">There are tasks of a new kind.</p><button type="button" onClick=${() => location.reload()}>Load the page again</button></main>`;
+  if (!kind) return html`<main class="calm"><p class="warning" role="alert">New kinds of tasks were added.</p><button type="button" onClick=${() => location.reload()}>Reload the page</button></main>`;
   return html`<${Instructed} kind=${kind}><//>
-    <main>${refused ? html`<p class="warning again" role="alert">The label before was not taken: ${refused}</p>` : null}${number !== null ? html`<p class="note again">${task.label ? "You change a label of yours." : "A task by its number."} <a href="#/">Back to the queue</a></p>` : null}
+    <main>${refused ? html`<p class="warning again" role="alert">Your previous label was not saved: ${refused}</p>` : null}${number !== null ? html`<p class="note again">${task.label ? "You are editing a label that you saved before." : "You opened this task by its number."} <a href="#/">Back to the queue</a></p>` : null}
     <${Labeler} key=${task.turn} task=${task} kind=${kind} label=${task.label} save=${put} back=${back} /></main>`;
 }
 
@@ -153,7 +153,7 @@ function Top({ me, route, progress }) {
     <span class="who"><span class="quiet" dir="auto">${me.name}</span> <button type="button" class="plain" onClick=${leave}>Leave</button> <${Theme} /></span></header>`;
 }
 
-const ENDED = "Your session has ended. What you typed is kept in this browser: open your link again in this window, and it is sent or is still there.";
+const ENDED = "Your session has ended. Your input is stored in this browser. Open your link again in this window to continue.";
 function Trouble({ trouble }) {
   if (trouble === "waiting") return html`<p class="warning banner" role="alert">Not saved yet: the server cannot be reached, or cannot save just now. Your label waits in this browser and is sent again by itself. Leave the page open, or come back to it.
     <button type="button" onClick=${() => dispatchEvent(new Event("try-now"))}>Try now</button></p>`;
@@ -180,8 +180,8 @@ function App({ first }) {
   const Lead = first.role === "lead" ? LEAD_PAGES[page] : null;
   useEffect(() => { document.title = `${{ mine: "My labels", people: "Project", agreement: "Agreement", judge: "Judge", disputes: "Disputes", dispute: "Disputes", calibrate: "Calibrate" }[page] ?? "Label"} · ${first.project.title || "trueground"}`; }, [page]);
   return html`<${Top} me=${first} route=${route} progress=${progress} /><${Trouble} trouble=${trouble} />
-    ${told?.map((words) => html`<p class="warning banner" role="alert" key=${words}>A label that had waited was refused: ${words}. It is still there when you open its task. <button type="button" onClick=${() => setTold([])}>Well</button></p>`)}
-    ${sending ? html`<main class="calm"><p class="quiet">Sending what waited …</p></main>` : Lead ? html`<${Lead} key=${route} me=${first} number=${number === undefined ? null : Number(number)} />` : page === "mine" ? html`<${Mine} />`
+    ${told?.map((words) => html`<p class="warning banner" role="alert" key=${words}>A stored label was refused: ${words}. Open its task to see and correct it. <button type="button" onClick=${() => setTold([])}>Well</button></p>`)}
+    ${sending ? html`<main class="calm"><p class="quiet">Sending stored labels …</p></main>` : Lead ? html`<${Lead} key=${route} me=${first} number=${number === undefined ? null : Number(number)} />` : page === "mine" ? html`<${Mine} />`
       : html`<${Queue} me=${first} number=${page === "task" && number !== undefined ? Number(number) : null} setProgress=${setProgress} />`}`;
 }
 
@@ -189,7 +189,7 @@ function Outside({ words }) {
   const waiting = countWaiting();
   return html`<main class="calm"><h1>trueground</h1><p class="warning" role="alert">${words}</p>
     ${waiting ? html`<p>${waiting === 1 ? "One label waits" : `${waiting} labels wait`} in this browser and will be sent once you are back.</p>` : null}
-    <p>Open the link that you were sent. If it does not work any more, ask whoever sent it for a new one.</p></main>`;
+    <p>Open the link that you received. If it does not work any more, ask the sender for a new link.</p></main>`;
 }
 
 async function start() {

@@ -30,8 +30,8 @@ export function missing(kind, values) {
 }
 
 export function wantedOf(field, options) {
-  if (field.form === "spans") return "mark words, or press 0 where there is nothing to mark";
-  if (field.form === "choices") return "choose some, or press 0 for none";
+  if (field.form === "spans") return "mark words, or press 0 if there is nothing to mark";
+  if (field.form === "choices") return "choose options, or press 0 for none";
   if (field.form === "text" || field.form === "texts") return "write something";
   return `choose with ${options.length > 1 ? `1 to ${options.length}` : "1"}`;
 }
@@ -71,8 +71,8 @@ export function Field({ field, options, value, current, error, busy, pick, none,
   const inside = field.form === "text"
     ? html`<input type="text" dir="auto" aria-label=${field.doc} disabled=${busy} value=${value ?? ""} onInput=${(event) => write(event.target.value)} />`
     : field.form === "texts"
-      ? html`<textarea rows="3" dir="auto" aria-label=${`${field.doc}, one a line`} disabled=${busy} onInput=${(event) => write(event.target.value.split("\n"))} value=${(value ?? []).join("\n")}></textarea>
-        <span class="quiet">one a line; Ctrl+Enter saves</span>`
+      ? html`<textarea rows="3" dir="auto" aria-label=${`${field.doc}, one per line`} disabled=${busy} onInput=${(event) => write(event.target.value.split("\n"))} value=${(value ?? []).join("\n")}></textarea>
+        <span class="quiet">one per line; Ctrl+Enter saves</span>`
       : html`<div class="options">${options.map((option, k) => button(option, String(k + 1), field.form === "spans" ? null : has(option), () => pick(k)))}
         ${several ? button(field.form === "spans" ? "nothing to mark" : "none", "0", Array.isArray(value) && !value.length, none) : null}</div>`;
   return html`<fieldset class=${current ? "field current" : "field"} ref=${place} aria-invalid=${Boolean(error)} onFocusIn=${focus}>

@@ -8,22 +8,22 @@ import { Dialog, Markdown, inTime } from "./texts.js";
 const { html, useEffect, useLayoutEffect, useRef, useState } = htmPreact;
 
 const KEYS = [
-  ["1 … 9", "choose an option of the current field; the next field becomes the current one"],
-  ["0", "none of several options; nothing to mark"],
-  ["↑ ↓", "the field before, the next field; of a single field: scroll the texts, as Space does"],
-  ["Enter", "save and go on"],
-  ["f F", "the likeliest sentence of the passages; the one before"],
-  ["u", "undo the last choice; where there is none, open the task saved before"],
+  ["1 … 9", "choose an option of the current field, and go to the next field"],
+  ["0", "choose none; nothing to mark"],
+  ["↑ ↓", "previous or next field; if there is one field: scroll the texts, like Space"],
+  ["Enter", "save and open the next task"],
+  ["f F", "next or previous likely sentence of the passages"],
+  ["u", "undo the last choice; if there is none, open the previous task"],
   ["s", "skip the task"],
-  ["x", "unclear: say why in a comment, Enter saves"],
-  ["c", "comment; Escape leaves it"],
+  ["x", "unclear: explain it in a comment, then press Enter to save"],
+  ["c", "comment; Escape closes it"],
   ["i", "instructions"],
-  ["?", "these keys"],
+  ["?", "show these keys"],
 ];
 const SPAN_KEYS = [
-  ["← → ↑ ↓", "walk over the words of the answer; with Shift more words are taken"],
-  ["1 … 9", "mark the words taken, as that type"],
-  ["Backspace", "take a mark away"],
+  ["← → ↑ ↓", "move over the words of the answer; with Shift, select several words"],
+  ["1 … 9", "mark the selected words as that type"],
+  ["Backspace", "remove a mark"],
 ];
 const SCROLLS = { PageDown: (page) => 0.85 * page, PageUp: (page) => -0.85 * page, " ": (page) => 0.85 * page, ArrowDown: () => 60, ArrowUp: () => -60 };
 const IDLE_MS = 60000;  // who does nothing for so long is not at work
@@ -107,7 +107,7 @@ export function Labeler({ task, kind, label, save, back, aside, final }) {
   const pick = (one, at) => {
     const names = optionsOf(task, one);
     if (one.form === "spans") {
-      if (!selection) { setSaid("First choose words of the answer: by dragging, or with the arrow keys."); return; }
+      if (!selection) { setSaid("First select words of the answer: drag over them, or use the arrow keys."); return; }
       set(one.name, mark(draft.values[one.name], rangeOf(segments, selection), names[at]));
       setSelection({ anchor: selection.head, head: selection.head });
       return;
@@ -126,7 +126,7 @@ export function Labeler({ task, kind, label, save, back, aside, final }) {
     digits.current.typed += key;
     const { place: at, wait } = placeOf(digits.current.typed, options.length);
     clearTimeout(digits.current.timer);
-    if (at === null) { setSaid(`There is no option ${digits.current.typed} here.`); digits.current.typed = ""; return; }
+    if (at === null) { setSaid(`Option ${digits.current.typed} does not exist.`); digits.current.typed = ""; return; }
     if (!wait) { takeDigits.current(); return; }
     setSaid(`${digits.current.typed} …`);
     digits.current.timer = setTimeout(() => takeDigits.current(), SECOND_DIGIT_MS);
@@ -148,7 +148,7 @@ export function Labeler({ task, kind, label, save, back, aside, final }) {
   const unclear = () => { put({ unclear: !draft.unclear }); if (!draft.unclear) openComment(); };
   const point = (by) => {
     const many = task.hints?.length ?? 0;
-    if (!many) { setSaid("No sentence of the passages stands out."); return; }
+    if (!many) { setSaid("Found no likely sentence in the passages."); return; }
     const at = ((hint?.at ?? (by < 0 ? 0 : -1)) + by + many) % many;
     setHint({ ...task.hints[at], at });  // the same one, too, is scrolled to again
     setSaid(`Likely sentence ${at + 1} of ${many}.`);
@@ -165,7 +165,7 @@ export function Labeler({ task, kind, label, save, back, aside, final }) {
       }
     } else if (state === "unclear" && !words) {
       openComment();
-      setSaid("Say in a word or two what is unclear; Enter then saves.");
+      setSaid("Write briefly what is unclear, then press Enter to save.");
       return;
     }
     saving.current = true;

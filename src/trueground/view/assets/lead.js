@@ -129,7 +129,7 @@ function Disputes() {
   }, [open]);
   if (!found) return html`<main><${Wrong} words=${trouble} /><p class="quiet">Counting …</p></main>`;
   return html`<main><h1>Disputes</h1><${Wrong} words=${trouble} />
-    <p class="quiet">${found.total ? html`${found.total} ${found.total === 1 ? "task" : "tasks"} on which people differ, lowest agreement first, then what somebody found unclear, then what nobody answered, only skipped; ${found.decided} decided.${open ? html` <kbd>Enter</kbd> opens the first that is open.` : ""}` : "Nobody differs so far."}</p>
+    <p class="quiet">${found.total ? html`${found.total} ${found.total === 1 ? "task" : "tasks"} on which people differ, lowest agreement first, then what somebody found unclear, then what nobody answered, only skipped; ${found.decided} decided.${open ? html` <kbd>Enter</kbd> opens the first that is open.` : ""}` : "No disagreements so far."}</p>
     <ul class="answer-list">${found.disputes.map((one) => html`<li key=${one.task} class="answer-row"><a href=${`#/dispute/${one.task}`} dir="auto">${one.title}</a>
       <div class="facts"><span class="tag">${isUnanswered(one) ? "nobody answered" : `agreement ${share(one.agreement)}`}</span>${one.decision ? html`<span class="badge supported">✓ decided</span>` : html`<span class="badge unknown">open</span>`}
       ${one.labels.map((label, k) => html`<span class="quiet" key=${k} dir="auto"><b>${label.author}</b> ${label.state === "done" ? allInWords(label.values) : label.state}</span>`)}</div></li>`)}</ul>
@@ -165,7 +165,7 @@ function Dispute({ me, number }) {
       ${one.labels.map((label, k) => html`<td key=${k} dir="auto">${label.state === "done" ? inWords(label.values[field.name]) : label.state}</td>`)}</tr>`)}
     ${one.labels.some((label) => label.comment) ? html`<tr><th scope="row">comment</th>${one.labels.map((label, k) => html`<td key=${k} dir="auto">${label.comment}</td>`)}</tr>` : null}</tbody></table></div>`;
   return html`<main><${Wrong} words=${trouble} /><p class="note again">You decide${isUnanswered(one) ? "; nobody answered, all skipped" : ""}. <a href="#/disputes">All disputes</a>
-    ${one.decision ? html`<button type="button" class="small" onClick=${takeBack}>Take the decision back</button>` : null}</p>
+    ${one.decision ? html`<button type="button" class="small" onClick=${takeBack}>Undo the decision</button>` : null}</p>
     <${Labeler} key=${number} task=${task} kind=${kind} label=${one.decision} save=${decide} aside=${aside} final /></main>`;
 }
 
@@ -180,9 +180,9 @@ function Calibrate() {
     try { setMade(await ask("/api/lead/calibrate", {})); setTrouble(""); } catch (error) { setTrouble(error.message); }
     setBusy(false);
   };
-  return html`<main>${made ? null : html`<h1>Calibrate the judge</h1><p>The judge's scores of the run are set against these labels: which threshold would people agree with, and how sure is that?</p>`}
+  return html`<main>${made ? null : html`<h1>Calibrate the judge</h1><p>Compare the judge's scores of the run with these labels to find the threshold that agrees best with people, and its uncertainty.</p>`}
     <p><button type="button" class="primary" disabled=${busy} onClick=${go}>${busy ? "Calibrating …" : made ? "Calibrate again" : "Calibrate"}</button></p><${Wrong} words=${trouble} />
-    ${made ? html`<p class="quiet">The same by hand, with the files of the project's page:</p><pre class="command">${made.command}</pre><${Drawn} page=${made.page} />` : null}</main>`;
+    ${made ? html`<p class="quiet">To do the same on the command line, download the files from the page of the project:</p><pre class="command">${made.command}</pre><${Drawn} page=${made.page} />` : null}</main>`;
 }
 
 export const LEAD_PAGES = { people: Project, agreement: pageOf("/api/lead/agreement"), judge: pageOf("/api/lead/judge"), disputes: Disputes, dispute: Dispute, calibrate: Calibrate };

@@ -1,6 +1,6 @@
 /* Pages that a server feeds: the page comes by itself, the answers of a run as they are asked for. */
 TG.fed = (() => {
-  const GONE = "The server does not answer. Is `trueground view` still running?";
+  const GONE = "The server does not respond. Is `trueground view` still running?";
 
   async function ask(path, signal) {
     let reply;
@@ -84,7 +84,7 @@ TG.fed = (() => {
         found = await ask("page");
       }
     } catch (error) {
-      TG.show({ kind: "error", title: "This page cannot be shown", blocks: [{ type: "text", text: error.message, tone: "warning" }], home: "/" });
+      TG.show({ kind: "error", title: "This page can't be shown", blocks: [{ type: "text", text: error.message, tone: "warning" }], home: "/" });
       return;
     }
     version = found.version ?? null;

@@ -63,7 +63,7 @@ class Answers:
         check = filled.line.check
         if not check:
             raise InputError(
-                f"{place}: has no check; keep what the export wrote, and fill in the rest"
+                f"{place}: `check` is missing; keep the columns of the export unchanged"
             )
         if check.partition("-")[0] != task.check.partition("-")[0]:
             raise InputError(
@@ -74,8 +74,8 @@ class Answers:
             self.edited.append(place)
             if not allow_edited:
                 raise InputError(
-                    f"{place}: what was shown is not what was exported; labels would be of another "
-                    "text. Take the text from the exported file, or pass --allow-edited"
+                    f"{place}: what was shown is not what was exported; the labels would refer to "
+                    "another text. Copy the text from the exported file, or pass --allow-edited"
                 )
         answer = _parse_answer(filled, place)
         name, who = (task.kind.name, task.id), answer.annotator
@@ -84,8 +84,8 @@ class Answers:
             raise InputError(f"{place}: shows another text than another file does under this id")
         if any(known.cells[text] != task.cells[text] for text in task.kind.marked_texts):
             raise InputError(
-                f"{place}: {', '.join(task.kind.marked_texts)} is not to the letter that of "
-                "another file, and marks count its letters; take it from the exported file"
+                f"{place}: {', '.join(task.kind.marked_texts)} differs from the text in "
+                "another file, so marks would be misplaced; copy it from the exported file"
             )
         if known.shown is None and task.shown is not None:
             self.shown[name] = task
@@ -100,8 +100,8 @@ class Answers:
             others.append(answer)
         elif same.values != answer.values:  # the same answer twice counts once
             raise InputError(
-                f"{place}: annotator {who!r} answers otherwise than in {same.place}; leave one of "
-                "the two, or give the other person another name"
+                f"{place}: annotator {who!r} has another answer in {same.place}; keep one of "
+                "them, or use another name for the second person"
             )
 
     def count_work(self, kind: str | None = None) -> dict[str, Annotator]:
@@ -127,7 +127,7 @@ def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answer
     `allow_edited` a text that was changed after the export is no mistake.
     """
     if double := next((path for path in paths if list(paths).count(path) > 1), None):
-        raise InputError(f"{double} is given twice; name each file once")
+        raise InputError(f"{double} is listed twice; list each file once")
     found, problems = Answers(), list[str]()
     for path in paths:
         for filled in read_filled(path, problems.append):
@@ -172,7 +172,7 @@ def parse_values(
         if each.name in values and not each.is_asked(values):
             other, value = each.when or ("", "")
             wrong[each.name] = (
-                f"filled in, but it is asked only where {other} is {value}; leave it empty"
+                f"filled in, but this field applies only if {other} is {value}; leave it empty"
             )
         elif each.name not in values and each.needed and each.is_asked(values):
             expected = each.describe_expected(task.options(each))
@@ -324,12 +324,12 @@ def _format_third(path: Path, tasks: Sequence[ShownTask], taken: Sequence[str]) 
     if path.suffix.lower() != ".csv":
         if any(task.shown is None for task in tasks):
             raise UsageError(
-                "the answers came as spreadsheets, of which no JSON lines can be made; name "
+                "the answers are spreadsheets, which can't be written as JSON lines; name "
                 f"--third {path.with_suffix('.csv')}, or import the .jsonl files as well"
             )
     elif len(kinds := {task.kind.name for task in tasks}) > 1:
         raise UsageError(
-            f"a spreadsheet holds one kind of task, and these are {', '.join(sorted(kinds))}; name "
+            f"a spreadsheet has one kind of task, but there are {', '.join(sorted(kinds))}; name "
             f"--third {path.with_suffix('.jsonl')}, or import each kind by itself"
         )
     names = itertools.chain([THIRD], (f"{THIRD}-{number}" for number in itertools.count(2)))

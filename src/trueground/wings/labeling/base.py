@@ -1,4 +1,4 @@
-"""Ids of annotation tasks, and what the annotators of one task say together."""
+"""Ids of annotation tasks, and the merged labels of their annotators."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MARK, _DIGEST = "~", 8
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
-class BadAnswer(ValueError):  # noqa: N818 - one of many that are told together
-    """What was filled in cannot be meant: what was found, and what was expected."""
+class BadAnswer(ValueError):  # noqa: N818 - one of many that are reported together
+    """An invalid answer: what was found, and what was expected."""
 
     def __init__(self, found: Any, expected: str) -> None:
         super().__init__(f"found {describe(found)}; expected {expected}")
@@ -30,19 +30,24 @@ def make_task_id(item: str, shown: dict[str, Any]) -> str:
 
 
 def item_of(task: str) -> str:
-    """The id of the item, from that of its task."""
+    """Return the id of the item of a task."""
     return task.rpartition(_MARK)[0] or task
 
 
 class Label(msgspec.Struct, omit_defaults=True):
-    """What the annotators of one task said together.
+    """The merged answers of the annotators of one task.
 
-    `values` has the fields that are decided; of spans that are `open` the words that most people
-    marked, if there are any. `how` says of every field that was asked whether all
-    `agreed`, only one answered (`single`), the `majority` or the `tie` rule decided, or it is
-    `open`; of texts also `united` (all that anyone gave) and `first` (the first one's of several),
-    of grades on a scale their `mean`. A lead of a labeling project `decided` what people disputed.
-    `annotators` is how many answered, `drawn` how the item came to be asked about, if known.
+    Attributes:
+        kind: The kind of task.
+        id: The id of the task.
+        values: The fields with a decision. For spans that are `open`, the words that most
+            annotators marked, if there are any.
+        how: How each field was decided: all `agreed`, only one answered (`single`), by `majority`,
+            by the `tie` rule, or not (`open`). Texts can also be `united` (all texts of all
+            annotators) or `first` (those of the first annotator). A scale has its `mean`.
+            `decided`: the lead of a labeling project resolved a disagreement.
+        annotators: How many annotators answered.
+        drawn: How the item was sampled, if known.
     """
 
     kind: str
@@ -68,20 +73,21 @@ class Label(msgspec.Struct, omit_defaults=True):
         Raises:
             InputError: The file or a line can't be read, or a task comes twice.
         """
-        found: dict[tuple[str, str], Label] = {}
+        labels: dict[tuple[str, str], Label] = {}
         lines: dict[tuple[str, str], int] = {}
         remedy = "expected a line that `trueground annotate import` wrote, with kind, id and values"
         for number, label in decode_lines(path, cls, "not a label", remedy):
             name = label.kind, label.id
-            if name in found:
+            if name in labels:
                 raise InputError(
                     f"{path}, line {number}: task {label.id!r} already has a label in line "
-                    f"{lines[name]}; each task has one, as `trueground annotate import` writes them"
+                    f"{lines[name]}; expected one label per task, as `trueground annotate import` "
+                    "writes"
                 )
-            found[name], lines[name] = label, number
-        return found
+            labels[name], lines[name] = label, number
+        return labels
 
     @property
     def disputed(self) -> tuple[str, ...]:
-        """The fields without a majority, whatever the tie rule made of them."""
+        """The fields without a majority, even if the tie rule decided them."""
         return tuple(name for name, how in self.how.items() if how in ("open", "tie"))

@@ -1,5 +1,4 @@
-"""`trueground annotate` and `agreement`: tasks for annotators, labels of their answers, and how
-well they agree."""
+"""The commands `trueground annotate` and `trueground agreement`."""
 
 from __future__ import annotations
 

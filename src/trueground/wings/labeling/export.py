@@ -67,7 +67,7 @@ def find_tasks(
     build finds its labels again; the same task of two builds is one. InputError, UsageError.
     """
     if len(set(sources)) < len(sources):
-        raise UsageError("a source is given twice; name each once")
+        raise UsageError("a source is listed twice; list each source once")
     where = where or {}
     # What a field must be; * stands for anything.
     wanted = {
@@ -93,11 +93,11 @@ def find_tasks(
             place, task = one
             shown = ShownTask.of(msgspec.structs.replace(task, id=mark + task.id), kind, place)
             if shown.id in own:
-                raise InputError(f"{place}: the task id {shown.id!r} stands there twice")
+                raise InputError(f"{place}: the task id {shown.id!r} occurs twice")
             if tasks.setdefault(shown.id, shown).check != shown.check:
                 raise InputError(
-                    f"{place}: the task id {shown.id!r} stands in another source with another "
-                    "text; export each by itself"
+                    f"{place}: another source has the task id {shown.id!r} with another "
+                    "text; export the sources separately"
                 )
             own.add(shown.id)
     if not tasks:
@@ -253,11 +253,11 @@ class ExportPlan:
         if self.csv and (count := len(cut)):
             warnings.append(
                 f"{count:,} task{'' if count == 1 else 's'} with a text of more than "
-                f"{LONGEST_CELL:,} characters, which spreadsheets cut: use the JSON lines for these"
+                f"{LONGEST_CELL:,} characters, which spreadsheets truncate; use the JSON lines"
             )
         if self.stale:
             stale = ", ".join(map(str, self.stale))
-            warnings.append(f"removed, as the earlier export's: {stale}")
+            warnings.append(f"removed files of the earlier export: {stale}")
         kind = tasks[0].kind
         done = Exported(
             kind=kind.name,
@@ -300,7 +300,7 @@ def draw_sample(tasks: Sequence[ShownTask], sample: int | None, seed: int) -> li
         raise UsageError(f"a sample of {sample} tasks; expected at least 1")
     if sample > len(tasks):
         raise InputError(
-            f"a sample of {sample:,} was asked for, but there are {len(tasks):,} tasks"
+            f"a sample of {sample:,} tasks was requested, but there are only {len(tasks):,}"
         )
     ranked = sorted(tasks, key=lambda task: _rank(task, seed, "sample"))
     chosen = {task.id for task in ranked[:sample]}

@@ -68,8 +68,8 @@ class ShownTask:
             cells = {name: render_value(task.shown.get(name)) for name in kind.shows}
         except RecursionError:
             raise InputError(
-                f"{place}: what the task {task.id!r} shows is lists in lists without end; expected "
-                "texts, and lists of texts"
+                f"{place}: the shown values of task {task.id!r} are nested too deeply; expected "
+                "texts and lists of texts"
             ) from None
         return cls(kind, task.id, cells, parts, task.shown, task.drawn)
 
@@ -155,7 +155,7 @@ def read_filled(path: Path, tell: Callable[[str], None]) -> Iterator[FilledTask]
         yield from _read_sheet(path)
         return
     expected = (
-        "no line of a file that `trueground annotate export` wrote",
+        "not a line that `trueground annotate export` wrote",
         "keep each task on its line, and fill in answer, seconds and comment",
     )
     for number, line in decode_lines(path, TaskLine, *expected):
@@ -242,7 +242,7 @@ def _read_sheet(path: Path) -> Iterator[FilledTask]:
     for at, name in enumerate(rows[0]):
         bare = re.sub(r"\s*\[.*\]\s*$", "", name, flags=re.DOTALL).strip()
         if bare in columns:
-            raise InputError(f"{path}: two columns are called {shorten(bare)!r}; leave one")
+            raise InputError(f"{path}: two columns are named {shorten(bare)!r}; keep one")
         if bare:
             columns[bare] = at
     if missing := [name for name in _OWN_COLUMNS if name not in columns]:
@@ -284,7 +284,7 @@ def _read_rows(path: Path) -> list[list[str]]:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except csv.Error as error:
         raise InputError(
-            f"{path} is no table: {error}; save the sheet as CSV again, with texts in quotes"
+            f"{path} isn't a valid table: {error}; save the sheet as CSV again, with quoted texts"
         ) from None
     finally:
         csv.field_size_limit(before)
@@ -295,8 +295,8 @@ def _read_row(path: Path, number: int, cells: list[str], columns: Mapping[str, i
     behind = cells[max(columns.values()) + 1 :]
     if len(cells) > len(columns) and any(cell.strip() for cell in behind):
         raise InputError(
-            f"{place} has {len(cells)} cells, the first row {len(columns)}; put texts that hold "
-            "the separator in quotes"
+            f"{place} has {len(cells)} cells, the first row {len(columns)}; quote texts that "
+            "contain the separator"
         )
     row = {name: cells[at] if at < len(cells) else "" for name, at in columns.items()}
     kind = _find_kind(row["kind"].strip(), place)
@@ -314,8 +314,8 @@ def _read_row(path: Path, number: int, cells: list[str], columns: Mapping[str, i
         count = re.fullmatch(r"1\s*to\s*(\d{1,6})", text)
         if count is None and text.lower() != NONE:
             raise InputError(
-                f"{place}, column {column!r}: found {shorten(row[column])!r}; expected what the "
-                "export wrote, such as '1 to 7'"
+                f"{place}, column {column!r}: found {shorten(row[column])!r}; expected the value "
+                "that the export wrote, such as '1 to 7'"
             )
         parts[name] = int(count[1]) if count else 0
     draw = re.fullmatch(

@@ -77,28 +77,28 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             case "spans":
                 return "|".join((*(f"{option}: the words" for option in self.options), NONE))
             case _:
-                return "text" if self.form == "text" else "texts, one a line"
+                return "text" if self.form == "text" else "texts, one per line"
 
     def describe_expected(self, options: Sequence[str]) -> str:
         match self.form:
             case "choice":
                 return " or ".join(options)
             case "choices" if not options:
-                return f"{NONE}, as there is nothing to choose from"
+                return f"{NONE}, because there are no options"
             case "choices" if all(option.isdecimal() for option in options):
                 numbers = f"numbers from {options[0]} to {options[-1]}"
-                return f"{numbers} with spaces between them, or {NONE}"
+                return f"{numbers}, separated by spaces, or {NONE}"
             case "choices":
                 return f"some of {', '.join(options)}, or {NONE}"
             case "scale":
                 return f"a whole number from {_LOW} to {_HIGH}"
             case "spans":
                 return (
-                    f"one mark a line, such as `{options[0]}: the words`, or {NONE} (types: "
+                    f"one mark per line, such as `{options[0]}: the words`, or {NONE} (types: "
                     f"{', '.join(options)}); in JSON a list of start, end and type"
                 )
             case _:
-                return "a text" if self.form == "text" else "texts, one a line"
+                return "a text" if self.form == "text" else "texts, one per line"
 
     def parse(self, options: Sequence[str], raw: Any, text: str = "") -> Any:
         """The value, as JSON has it or as people type it; None: not filled in. BadAnswer."""

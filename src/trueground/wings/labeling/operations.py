@@ -69,10 +69,16 @@ def export_tasks(
         Option("Replace the files of an earlier export."),
     ] = False,
 ) -> "Exported":
-    """Write NAME-1.jsonl, NAME-2.jsonl … beside `out`, NAME-instructions.md and NAME-export.json.
+    """Write NAME-1.jsonl, NAME-2.jsonl …, NAME-instructions.md and NAME-export.json.
 
-    A sample is chosen by seed and id, whatever the order of the sources. All files are written, or
-    none. UsageError, InputError, OutputError, WriteError.
+    The files are in the folder of `out`. A sample depends on the seed and the ids, not on the order
+    of the sources. Either all files are written, or none.
+
+    Raises:
+        UsageError: An option is invalid.
+        InputError: A source can't be read or has no tasks.
+        OutputError: A file already exists.
+        WriteError: A file can't be written.
     """
     from trueground.wings.labeling.export import ExportPlan, draw_sample, find_tasks
     from trueground.wings.labeling.kinds import get_kind
@@ -108,10 +114,16 @@ def import_answers(
     overwrite: Annotated[bool, Option("Replace existing files.")] = False,
     allow_edited: AllowEdited = False,
 ) -> "Imported":
-    """Check and merge the answers; write labels to `out`, sorted by kind and id.
+    """Check and merge the answers, and write labels to `out`, sorted by kind and id.
 
-    `third` gets the tasks with a disputed field that fewer than three people have answered, if any.
-    All files are written, or none. InputError, UsageError, OutputError, WriteError.
+    `third` gets the tasks with a disputed field and fewer than three answers. Either all files are
+    written, or none.
+
+    Raises:
+        InputError: An answer is invalid.
+        UsageError: An option is invalid.
+        OutputError: A file already exists.
+        WriteError: A file can't be written.
     """
     from trueground.wings.labeling.answers import check_out, merge, read_answers, write_labels
 
@@ -129,7 +141,11 @@ def measure_agreement(
     hardest: Annotated[int, Option("Number of the hardest tasks listed per kind.", min=0)] = 10,
     allow_edited: AllowEdited = False,
 ) -> "Agreement":
-    """Agreement of the annotators of filled files. Unfinished tasks take no part. InputError."""
+    """Return the agreement of the annotators of filled files, without unfinished tasks.
+
+    Raises:
+        InputError: An answer is invalid.
+    """
     from trueground.wings.labeling.agreement import measure_answers
     from trueground.wings.labeling.answers import read_answers
 

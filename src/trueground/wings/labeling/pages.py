@@ -115,13 +115,13 @@ def agreement_page(
     pairs = {} if pairs is None else pairs
     blocks: list[Block] = [Text(notice, "note") for notice in notices]
     if not found.kinds:
-        blocks.append(Text("No task is labeled yet."))
+        blocks.append(Text("No tasks are labeled yet."))
     for name, kind in found.kinds.items():
         own = {one.id: titles[name, one.id] for one in kind.hardest} if titles else {}
         blocks.append(Part(name, [*_of_kind(kind, found.level, pairs.get(name, {}), own)], name))
     blocks += _edited(found.edited)
     blocks.append(Text(_settings(found), "quiet"))
-    lead = "How far people say the same of the same task, and by how much that is above chance."
+    lead = "How often people give the same answer to the same task, and how far above chance."
     return Page("agreement", MARK, "Agreement", blocks, lead)
 
 
@@ -177,7 +177,7 @@ def _people(people: Mapping[str, Annotator]) -> Table:
         Row([shorten(who), p.done, p.unfinished, _seconds(p.seconds)]) for who, p in people.items()
     ]
     columns = [Head("annotator"), *(Head(name, "number") for name in ("done", "not done"))]
-    return Table([*columns, Head("seconds a task (median)")], rows)
+    return Table([*columns, Head("median seconds per task")], rows)
 
 
 def _pairs(name: str, pairs: Sequence[PairAgreement]) -> Table:

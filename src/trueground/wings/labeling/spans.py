@@ -35,7 +35,7 @@ _MOST_PLACES = 5  # that are named where words occur several times
 
 
 class SpanMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Words of a text that were marked, with their type; `text` is what stands there."""
+    """A marked piece of a text, with its type and its `text`."""
 
     start: int
     end: int
@@ -56,7 +56,7 @@ def read_marks(
 ) -> tuple[SpanMark, ...]:
     """The marks in their order, as JSON has them or typed as `type: words`. BadAnswer.
 
-    A `text` that is given with positions must be what stands there.
+    If a mark has positions and a `text`, the two must match.
     """
     found = []
     for one in given:
@@ -71,7 +71,7 @@ def read_marks(
     found.sort(key=lambda mark: mark.start)
     for before, after in pairwise(found):
         if after.start < before.end:
-            raise BadAnswer(str(after), f"marks that do not overlap; there is {before} as well")
+            raise BadAnswer(str(after), f"marks that do not overlap; it overlaps with {before}")
     return tuple(found)
 
 
@@ -142,14 +142,14 @@ def _read_typed(line: str, types: Sequence[str], text: str, expected: str) -> Sp
         return SpanMark(int(typed["start"]), int(typed["end"]), of, words)
     places = _find_places(text, words) or _find_places(text, words.strip(_QUOTES))
     if not places:
-        raise BadAnswer(line, "words that stand in the text, copied as they are")
+        raise BadAnswer(line, "words of the text, copied without changes")
     if len(places) > 1:
         named = ", ".join(f"{start}-{end}" for start, end in places[:_MOST_PLACES])
         more = ", …" if len(places) > _MOST_PLACES else ""
         start, end = places[0]
         raise BadAnswer(
             line,
-            f"words that stand there once; these stand at {named}{more}: write the place, such as "
+            f"words that occur once; these occur at {named}{more}: add the position, such as "
             f"{of} @{start}-{end}",
         )
     return SpanMark(*places[0], of)
@@ -174,8 +174,8 @@ def _check(mark: SpanMark, types: Sequence[str], text: str) -> SpanMark:
         )
     there = text[mark.start : mark.end]
     if mark.text.split() != there.split() and mark.text:
-        raise BadAnswer(f"{mark}: {mark.text}", f'what stands there: "{shorten(there)}"')
+        raise BadAnswer(f"{mark}: {mark.text}", f'the text at this position: "{shorten(there)}"')
     if not (words := there.strip()):
-        raise BadAnswer(str(mark), "words; only white space stands there")
+        raise BadAnswer(str(mark), "words; found only white space")
     start = mark.start + len(there) - len(there.lstrip())
     return SpanMark(start, start + len(words), mark.type, words)

@@ -58,7 +58,7 @@ def is_gone(process: int) -> bool:
         return True
 
 
-def test_nobody_waits_for_what_is_counted(
+def test_counting_does_not_block_requests(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted = threading.Event()
@@ -87,7 +87,7 @@ def test_nobody_waits_for_what_is_counted(
         ]
 
 
-def test_what_a_process_finds_wrong_is_told(place: str, tmp_path: Path) -> None:
+def test_counting_error_is_reported(place: str, tmp_path: Path) -> None:
     with make_project(place, tmp_path).database as database:
         room = CountingRoom(database)
         with pytest.raises(InputError, match="no labels yet"):
@@ -100,7 +100,7 @@ def test_what_a_process_finds_wrong_is_told(place: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="there is no /proc")
 @pytest.mark.parametrize("how", mostly_long(1, [signal.SIGKILL, signal.SIGINT]))
-def test_what_is_counted_ends_with_the_server(how: signal.Signals, tmp_path: Path) -> None:
+def test_counting_ends_with_the_server(how: signal.Signals, tmp_path: Path) -> None:
     path = tmp_path / "labels.db"
     records = write_records(tmp_path / "records.jsonl")
     with started(path, "--from-run", records) as (process, address, token):

@@ -48,10 +48,10 @@ def test_a_url_names_the_same_file(tmp_path: Path) -> None:
         ("mysql://localhost/labels", "unknown kind of database 'mysql'"),
         ("sqlite://labels.db", "sqlite:///FILE"),
         ("postgresql://a:b:c@host:port/x", "cannot be read as an address"),
-        ("missing/folder/labels.db", "there is no folder"),
+        ("missing/folder/labels.db", "does not exist; create it"),
     ],
 )
-def test_what_is_no_name_of_a_database(place: str, words: str) -> None:
+def test_database_invalid_name_raises(place: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         LabelDatabase(place)
 
@@ -74,18 +74,18 @@ def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as music:
         music.execute("CREATE TABLE songs (name TEXT)")
         music.commit()
-    with pytest.raises(InputError, match=r"holds other tables \(songs\)"):
+    with pytest.raises(InputError, match=r"has other tables \(songs\)"):
         LabelDatabase(str(path))
 
 
-def test_a_broken_file_is_told_in_words(tmp_path: Path) -> None:
+def test_database_broken_file_raises_input_error(tmp_path: Path) -> None:
     path = tmp_path / "labels.db"
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     with pytest.raises(InputError, match="cannot be opened"):
         LabelDatabase(str(path))
 
 
-def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
+def test_database_unreachable_server_hides_password() -> None:
     with pytest.raises(InputError) as caught:
         LabelDatabase("postgresql://ann:hunter22secret@127.0.0.1:1/labels")
     assert "hunter22secret" not in str(caught.value)
@@ -102,7 +102,7 @@ def test_a_newer_version_is_refused(place: str) -> None:
 def test_tables_of_another_program_called_alike_are_refused(place: str) -> None:
     with LabelDatabase(place) as made:
         made.write(lambda connection: write_meta(connection, {"format": "another"}))
-    with pytest.raises(InputError, match="is no project of labels"):
+    with pytest.raises(InputError, match="is not a labeling project"):
         LabelDatabase(place)
 
 

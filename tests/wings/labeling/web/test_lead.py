@@ -116,7 +116,7 @@ def test_agreement_follows_the_labels(
     )  # on a busy machine too
     with serving(make_project(place, tmp_path, 4)) as served:
         nothing = served.lead.get("/api/lead/agreement")
-        assert nothing["blocks"][0]["text"] == "No task is labeled yet."
+        assert nothing["blocks"][0]["text"] == "No tasks are labeled yet."
         people = [served.invite(name) for name in ("Ann", "Ben")]
         for person in people:
             person.label_all(lambda task: SAYS[task["task"] % 2])
@@ -192,7 +192,7 @@ def test_disputes_begin_with_the_lowest_agreement_and_are_decided(
         assert [one["author"] for one in history] == ["lead", "lead", "Cleo", "Ben", "Ann"]
 
 
-def test_what_was_read_before_makes_no_difference(place: str, tmp_path: Path) -> None:
+def test_lead_page_does_not_depend_on_earlier_reads(place: str, tmp_path: Path) -> None:
     with serving(make_project(place, tmp_path, 6)) as served:
         database = served.opened.database
         ann, ben = served.invite("Ann"), served.invite("Ben")
@@ -225,7 +225,7 @@ def test_what_was_read_before_makes_no_difference(place: str, tmp_path: Path) ->
         assert b'"Ann"' not in found[-1].lines()
 
 
-def test_what_all_have_skipped_is_found_and_decided(place: str, tmp_path: Path) -> None:
+def test_lead_decides_task_that_all_skipped(place: str, tmp_path: Path) -> None:
     with serving(make_project(place, tmp_path, 4)) as served:
         for name in ("Ann", "Ben"):
             person = served.invite(name)
@@ -352,7 +352,7 @@ def test_people_who_stand_out_are_flagged() -> None:
     assert set(RULES) == {"fast", "slow", "apart", "same"}
 
 
-def test_what_takes_long_is_not_made_with_every_label(
+def test_slow_pages_are_not_computed_for_each_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = make_project(str(tmp_path / "labels.db"), tmp_path)
@@ -439,7 +439,7 @@ def test_claims_are_calibrated_as_claims(tmp_path: Path) -> None:
         assert "of claims" in json.dumps(served.lead.get("/api/lead/judge"))
 
 
-def test_too_few_labels_are_told_in_words(place: str, tmp_path: Path) -> None:
+def test_calibration_too_few_labels_is_explained(place: str, tmp_path: Path) -> None:
     with serving(make_project(place, tmp_path, 3)) as served:
         reply = served.lead.ask("POST", "/api/lead/calibrate", {})
         assert (reply.status, "no labels yet" in reply.json["error"]) == (422, True)

@@ -135,7 +135,7 @@ def test_the_only_lead_stays(people: People) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 81, "a\u202eb", "a\nb\0", "Annotator-3"])
-def test_names_that_nobody_has(people: People, name: str) -> None:
+def test_check_name_invalid_name_raises(people: People, name: str) -> None:
     with pytest.raises(InputError, match="expected a name"):
         people.add(name, "annotator")
 

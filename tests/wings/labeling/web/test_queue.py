@@ -81,7 +81,7 @@ def test_each_task_goes_to_as_many_people_as_are_wanted(room: Room) -> None:
     assert room.queue.progress(ann)["left"] == 0
 
 
-def test_a_task_that_is_held_comes_again_and_is_nobody_elses(room: Room) -> None:
+def test_queue_returns_leased_task_to_its_holder_only(room: Room) -> None:
     ann, ben, cleo = map(room.person, ("Ann", "Ben", "Cleo"))
     first = room.next(ann)
     assert room.next(ann) == first
@@ -89,7 +89,7 @@ def test_a_task_that_is_held_comes_again_and_is_nobody_elses(room: Room) -> None
     assert room.next(cleo) != first
 
 
-def test_who_waits_is_told_so(place: str, tmp_path: Path) -> None:
+def test_queue_waiting_person_gets_reason(place: str, tmp_path: Path) -> None:
     room = Room(place, tmp_path, 1, overlap=1)
     with room.opened.database:
         ann, ben = map(room.person, ("Ann", "Ben"))
@@ -118,9 +118,7 @@ def test_a_lease_runs_out(place: str, tmp_path: Path, monkeypatch: pytest.Monkey
         room.save(ben, task)
 
 
-def test_who_comes_late_may_save_while_nobody_else_has_the_task(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_queue_late_save_of_free_task_succeeds(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     ann = room.person("Ann")
     task = room.next(ann)
     assert task is not None
@@ -140,7 +138,7 @@ def test_renewing_holds_a_task(room: Room, monkeypatch: pytest.MonkeyPatch) -> N
     assert room.next(ann) == task
 
 
-def test_who_skips_gives_the_task_to_somebody_else(place: str, tmp_path: Path) -> None:
+def test_queue_skipped_task_goes_to_another_person(place: str, tmp_path: Path) -> None:
     room = Room(place, tmp_path, 1, overlap=1)
     with room.opened.database:
         ann, ben = map(room.person, ("Ann", "Ben"))
@@ -360,9 +358,7 @@ def test_tasks_of_others_are_not_shown(room: Room) -> None:
     assert room.queue.show(task, lead)["id"].startswith("q")
 
 
-def test_a_project_keeps_its_settings_and_changes_them_when_told(
-    place: str, tmp_path: Path
-) -> None:
+def test_project_keeps_settings_until_changed(place: str, tmp_path: Path) -> None:
     make_project(place, tmp_path, overlap=3, title="Bridges").database.close()
     again: OpenProject = make_project(place, tmp_path)
     again.database.close()

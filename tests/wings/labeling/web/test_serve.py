@@ -61,7 +61,7 @@ def invite(lead: Browser, name: str) -> str:
     return link.partition("#token=")[2]
 
 
-def test_the_command_serves_until_it_is_told_to_end(place: str, tmp_path: Path) -> None:
+def test_serve_runs_until_interrupted(place: str, tmp_path: Path) -> None:
     records = write_records(tmp_path / "records.jsonl")
     words = (place, "--from-run", records, "--title", "Bridges")
     with started(*words) as (process, address, token):
@@ -79,7 +79,7 @@ def test_the_command_serves_until_it_is_told_to_end(place: str, tmp_path: Path) 
         assert lead.get("/api/lead/overview")["tasks"]["started"] == 6
         assert enter(address, ann).get("/api/me")["progress"]["done"] == 6
         assert process.stdout is not None
-        assert process.stdout.readline() == f"links that lead to {address.url} stay valid\n"
+        assert process.stdout.readline() == f"links to {address.url} stay valid\n"
         process.terminate()
         assert process.wait(10) == 0
 
@@ -99,7 +99,7 @@ def test_a_project_keeps_its_address(place: str, tmp_path: Path) -> None:
             assert moved.port == port
             assert process.stdout is not None
             told = process.stdout.readline()
-            assert told.startswith(f"links that lead to {address.url} do not work: ")
+            assert told.startswith(f"links to {address.url} do not work: ")
     with started(place) as (_, again, _):
         assert again == moved
 
@@ -113,11 +113,11 @@ def test_port_0_takes_a_free_port_and_keeps_it(place: str, tmp_path: Path) -> No
         assert again == first
 
 
-def test_what_cannot_be_meant_is_told_before_anything_is_made(tmp_path: Path) -> None:
+def test_serve_invalid_options_create_no_files(tmp_path: Path) -> None:
     project = tmp_path / "labels.db"
     records = write_records(tmp_path / "records.jsonl")
     for words, told in (
-        ((project, "--sample", "3"), "--sample chooses among the answers of a run"),
+        ((project, "--sample", "3"), "--sample selects answers of a run"),
         ((project, "--from-run", records, "--kind", "suport"), "Did you mean 'support'"),
         ((project, "--from-run", tmp_path / "none"), "none"),
         ((project, "--from-run", records, "--url", "labels.example"), "--url 'labels.example'"),
@@ -199,12 +199,12 @@ def kill_often(place: str, folder: Path, times: int) -> None:
     assert len(stored - acknowledged) <= 2 * times  # those that were on their way
 
 
-def test_what_was_acknowledged_outlives_a_kill(place: str, tmp_path: Path) -> None:
+def test_acknowledged_labels_survive_kill(place: str, tmp_path: Path) -> None:
     kill_often(place, tmp_path, 2)
 
 
 @pytest.mark.long
-def test_what_was_acknowledged_outlives_twenty_kills(place: str, tmp_path: Path) -> None:
+def test_acknowledged_labels_survive_twenty_kills(place: str, tmp_path: Path) -> None:
     kill_often(place, tmp_path, 20)
 
 

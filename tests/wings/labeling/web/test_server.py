@@ -18,7 +18,7 @@ from tests.wings.labeling.web.labeling import Browser, Served, make_project, ser
 from trueground.view.server import LOOPBACK, MOST_BYTES, WebServer
 from trueground.wings.labeling.web import people, throttle
 from trueground.wings.labeling.web.app import LabelServer
-from trueground.wings.labeling.web.throttle import Doorkeeper
+from trueground.wings.labeling.web.throttle import LoginThrottle
 
 LEADS = (
     ("GET", "overview"),
@@ -66,7 +66,7 @@ def served_on(place: str, tmp_path: Path) -> Iterator[Served]:
 # What people do
 
 
-def test_a_link_is_all_that_somebody_needs(served_on: Served) -> None:
+def test_link_signs_person_in(served_on: Served) -> None:
     link = served_on.lead.post("/api/lead/people", {"name": "Ann"})["link"]
     assert link.startswith(f"{served_on.address.url}/#token=")
     ann = served_on.browser()
@@ -93,7 +93,7 @@ def test_annotators_see_no_model_no_score_and_no_id(served: Served) -> None:
         assert hidden not in told.replace('"You are not told who wrote the response."', ""), hidden
 
 
-def test_wrong_values_are_told_by_field(served: Served) -> None:
+def test_save_invalid_values_returns_errors_by_field(served: Served) -> None:
     ann = served.invite("Wrong Ann")
     task = ann.post("/api/next")["task"]["task"]
     reply = ann.save(task, "maybe")
@@ -105,7 +105,7 @@ def test_wrong_values_are_told_by_field(served: Served) -> None:
         assert reply.json["fields"].keys() == more.keys()
 
 
-def test_what_the_database_cannot_take_is_not_acknowledged(tmp_path: Path) -> None:
+def test_save_database_error_is_not_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "labels.db"
     with serving(make_project(str(path), tmp_path)) as served:
         ann = served.invite("Ann")
@@ -135,7 +135,7 @@ def test_many_pages_at_once(served_on: Served) -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), [*OWN, *((m, f"lead/{p}") for m, p in LEADS)])
-def test_nobody_is_in_without_a_session(served: Served, method: str, path: str) -> None:
+def test_request_without_session_is_refused(served: Served, method: str, path: str) -> None:
     stranger = served.browser()
     stranger.csrf = served.lead.csrf
     for cookie in ("", f"trueground_{served.address.port}=guess", "other=1"):
@@ -296,7 +296,7 @@ def test_a_forgotten_person_keeps_the_labels_only(served_on: Served) -> None:
         b"\xff\xfe{}",
     ],
 )  # fmt: skip
-def test_what_no_page_sends_is_refused_in_words(served: Served, body: bytes) -> None:
+def test_malformed_request_is_refused_with_reason(served: Served, body: bytes) -> None:
     reply = served.lead.ask("POST", "/api/label", raw=body)
     assert reply.status in (400, 422), (body[:60], reply)
     assert reply.json["error"]
@@ -354,10 +354,10 @@ def guess(browser: Browser, token: str = "x" * 43) -> int:
     return browser.ask("POST", "/api/enter", {"token": token}).status
 
 
-def test_guessing_is_slowed_and_nobody_is_locked_out(tmp_path: Path) -> None:
+def test_invalid_tokens_are_delayed_without_lockout(tmp_path: Path) -> None:
     with serving(make_project(str(tmp_path / "labels.db"), tmp_path)) as served:
         link = served.lead.post("/api/lead/people", {"name": "Ann"})["link"]
-        with mock.patch.object(throttle, "_LONGEST_WAIT", 0.5):
+        with mock.patch.object(throttle, "_MAX_DELAY_SECONDS", 0.5):
             start = time.monotonic()
             assert [guess(served.browser()) for _ in range(5)] == [401] * 5
             assert time.monotonic() - start > 0.9
@@ -368,7 +368,10 @@ def test_guessing_is_slowed_and_nobody_is_locked_out(tmp_path: Path) -> None:
 
         # A right token is let in at once, however many wrong ones wait at its address.
         token = link.partition("#token=")[2]
-        with mock.patch.object(throttle, "_LONGEST_WAIT", 3.0), ThreadPoolExecutor(6) as threads:
+        with (
+            mock.patch.object(throttle, "_MAX_DELAY_SECONDS", 3.0),
+            ThreadPoolExecutor(6) as threads,
+        ):
             guesses = [threads.submit(guess, served.browser()) for _ in range(6)]
             time.sleep(0.3)
             assert guess(served.browser(), token) == 200
@@ -390,29 +393,29 @@ def test_behind_a_proxy_addresses_are_those_that_it_tells(tmp_path: Path) -> Non
 
 
 def test_each_wrong_token_waits_longer_and_time_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
-    keeper, now = Doorkeeper(), 1000.0
+    login, now = LoginThrottle(), 1000.0
     monkeypatch.setattr(people.time, "monotonic", lambda: now)
     waits = []
     for _ in range(12):
-        waits.append(keeper.wait("a"))
-        keeper.note("a")
+        waits.append(login.delay_seconds("a"))
+        login.count_invalid("a")
     assert waits[:6] == [0, 0, 0, 1, 2, 4]
     assert waits[-1] == 16
-    assert keeper.wait("b") == 0
+    assert login.delay_seconds("b") == 0
     for _ in range(2000):
-        keeper.note("a")
-    assert keeper.wait("a") == 16
+        login.count_invalid("a")
+    assert login.delay_seconds("a") == 16
     now += 1000
-    assert keeper.wait("a") == 0
+    assert login.delay_seconds("a") == 0
 
 
 def test_many_addresses_slow_everybody_a_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    keeper, now = Doorkeeper(), 1000.0
+    login, now = LoginThrottle(), 1000.0
     monkeypatch.setattr(people.time, "monotonic", lambda: now)
-    monkeypatch.setattr(throttle, "_MOST_ADDRESSES", 100)
+    monkeypatch.setattr(throttle, "_MAX_ADDRESSES", 100)
     for number in range(1000):
-        keeper.note(f"address {number}")
-    assert keeper.wait("somebody") == 0.5
-    assert len(keeper._wrong) == 100
+        login.count_invalid(f"address {number}")
+    assert login.delay_seconds("somebody") == 0.5
+    assert len(login._invalid) == 100
     now += 61
-    assert keeper.wait("somebody") == 0
+    assert login.delay_seconds("somebody") == 0

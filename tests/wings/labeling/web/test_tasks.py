@@ -59,7 +59,7 @@ def test_tasks_that_are_new_are_added(place: str, tmp_path: Path) -> None:
     assert counts == [(3, 3), (0, 3), (2, 5), (4, 9)]
 
 
-def test_what_was_changed_after_the_export_is_refused(place: str, tmp_path: Path) -> None:
+def test_add_tasks_changed_after_export_raises(place: str, tmp_path: Path) -> None:
     (file, _) = export(tmp_path, "support", write_records(tmp_path / "records.jsonl"))
     file.write_text(file.read_text().replace("seven arches", "eight arches"))
     with pytest.raises(InputError, match="was changed after the export"):
@@ -67,14 +67,14 @@ def test_what_was_changed_after_the_export_is_refused(place: str, tmp_path: Path
 
 
 def test_files_that_are_no_tasks(place: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no line of a file"):
+    with pytest.raises(InputError, match="not a line that"):
         open_project(place, [write_records(tmp_path / "records.jsonl")])
     export(tmp_path, "support", tmp_path / "records.jsonl", csv=True)
-    with pytest.raises(InputError, match=r"cells only; give the file of JSON lines"):
+    with pytest.raises(InputError, match=r"can't be served; use its file of JSON lines"):
         open_project(place, [tmp_path / "support-records-1.csv"])
     with pytest.raises(InputError, match="the project has no tasks"):
         open_project(place)
-    with pytest.raises(UsageError, match="--sample chooses among the answers of a run"):
+    with pytest.raises(UsageError, match="--sample selects answers of a run"):
         open_project(place, sample=3)
     with pytest.raises(UsageError, match="no task of the project has a rank"):
         open_project(place, from_run=[str(tmp_path / "records.jsonl")], order="worst")
@@ -82,7 +82,7 @@ def test_files_that_are_no_tasks(place: str, tmp_path: Path) -> None:
         open_project(place, from_run=[str(tmp_path / "records.jsonl")], kind="validity")
 
 
-def test_answers_in_a_file_are_told_of_and_not_taken(
+def test_add_tasks_ignores_filled_in_answers_with_note(
     place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (file, _) = export(tmp_path, "support", write_records(tmp_path / "records.jsonl"))
@@ -187,7 +187,7 @@ def test_the_worst_are_no_sample(
     assert [scores[row.id.partition("~")[0]] for row in rows] == sorted(scores.values())[:3]
     assert {row.drawn for row in rows} == {None}
     assert opened.project.order == "worst"
-    assert "no random sample" in capsys.readouterr().err
+    assert "aren't a random sample" in capsys.readouterr().err
 
 
 def test_all_answers_the_worst_first(place: str, runs: list[str]) -> None:

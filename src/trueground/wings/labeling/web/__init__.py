@@ -66,20 +66,23 @@ def serve_project(
         ),
     ] = None,
 ) -> None:
-    """Serve a project until Ctrl-C; print a link for the lead, with which all else is done.
+    """Serve a project until Ctrl-C, and print the link of the lead.
 
-    `project` is a file (made if it is not there), sqlite:///FILE or postgresql://USER@HOST/NAME.
-    `tasks` are files of `annotate export`; those that the project does not have are added. What is
-    given of overlap, order and title holds from now on; else it stays as it was.
+    `project` is a file (created if it is missing), sqlite:///FILE or postgresql://USER@HOST/NAME.
+    `tasks` are files of `annotate export`; new tasks are added to the project. The project keeps
+    overlap, order and title for the next start.
 
-    Raises UsageError, InputError, MissingExtraError.
+    Raises:
+        UsageError: An option is invalid.
+        InputError: The project or a file of tasks can't be read.
+        MissingExtraError: The extra `web` isn't installed.
     """
     from trueground.errors import MissingExtraError
 
     try:
         import sqlalchemy  # noqa: F401
     except ImportError:
-        raise MissingExtraError("labeling on the web", "web") from None
+        raise MissingExtraError("labeling in the browser", "web") from None
     from trueground.wings.labeling.web.serving import claim_address, open_project, serve
 
     server = claim_address(project, host, port, url)

@@ -58,7 +58,7 @@ from trueground.wings.labeling.web.requests import (
     check_task,
     read_body,
 )
-from trueground.wings.labeling.web.throttle import Doorkeeper, TooManyError
+from trueground.wings.labeling.web.throttle import LoginThrottle, TooManyAttemptsError
 
 _ASSET_KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 _QUICK = 3  # threads; more would only wait for each other
@@ -102,7 +102,7 @@ class LabelServer:
         self._address = server.address
         self._people, self._queue = People(database), Queue(database, project)
         self._desk = LeadDesk(database, self._queue.board)
-        self._doorkeeper = Doorkeeper()
+        self._throttle = LoginThrottle()
         self._counting = CountingRoom(database)
         self._threads: dict[Lane, ThreadPoolExecutor] = {
             name: ThreadPoolExecutor(_QUICK if name == "quick" else 1, f"labels-{name}")
@@ -172,7 +172,7 @@ class LabelServer:
             person = self._people.find(secret)
             if person is None:
                 return JsonResponse.refusal(
-                    401, "you are not in, or your session has ended; use your link"
+                    401, "you are not signed in, or your session has ended; open your link again"
                 )
             if route.method != "GET" and not is_csrf_of(told, secret):
                 return JsonResponse.refusal(
@@ -199,11 +199,11 @@ class LabelServer:
         try:
             entered = await self._call(self._open_session, token)
             if entered is None:
-                await self._doorkeeper.hold_up(from_)
-        except TooManyError as error:
+                await self._throttle.delay(from_)
+        except TooManyAttemptsError as error:
             wait = f"{error.seconds:.0f}"
             refused = JsonResponse.refusal(
-                429, f"too many wrong links from there; try again in {wait} s"
+                429, f"too many invalid links from your address; try again in {wait} s"
             )
             refused.headers["Retry-After"] = wait
             return refused
@@ -211,7 +211,7 @@ class LabelServer:
             return self._unsaved(error)
         if entered is None:
             return JsonResponse.refusal(
-                401, "this link opens nothing: it may have been withdrawn or renewed"
+                401, "this link is invalid; it may have been withdrawn or replaced"
             )
         secret, told = entered
         response = JsonResponse(told)
@@ -254,7 +254,7 @@ class LabelServer:
     def _unsaved(self, error: SQLAlchemyError) -> web.Response:
         self._server.problems.report(f"{self._database.place}: {tell_reason(error)}")
         return JsonResponse.refusal(
-            503, "the database does not answer; nothing was saved, try again"
+            503, "the database does not respond; nothing was saved, try again"
         )
 
     async def _end_counting(self, _app: web.Application) -> None:
@@ -345,7 +345,9 @@ class LabelServer:
             case "records":
                 content = write_records(labeled_records(self._database, gathered))
             case _:
-                raise BadRequestError("what is none; expected answers, labels or records")
+                raise BadRequestError(
+                    "unknown kind of download; expected answers, labels or records"
+                )
         return Download(f"{asked.query['what']}.jsonl", content, "application/x-ndjson")
 
     def _back_up(self, _asked: LabelRequest) -> Download:

@@ -46,8 +46,8 @@ Counted = Literal["agreement", "judge", "calibrate"]
 _MARK = "trueground-judge-1"
 _RECORDS_FILE, _LABELS_FILE = "records.jsonl", "labels.jsonl"  # as they are downloaded
 _NO_RUN = (
-    "These tasks came from no run, so there are no scores of a judge to hold the labels against. "
-    "Calibrate asks a judge anew."
+    "These tasks aren't from a run, so there are no scores of a judge to compare with the labels. "
+    "Calibrate asks a judge now."
 )
 _WORST = 10
 
@@ -76,7 +76,7 @@ class CountingRoom:
                 with self._lock:
                     self._running.discard(process)
         if not found:
-            raise InputError("the counting ended early; what the server printed may say why")
+            raise InputError("the computation failed; see the output of the server")
         told = msgspec.json.decode(found)
         if "error" in told:
             raise InputError(told["error"])
@@ -102,8 +102,8 @@ def count_agreement(_database: LabelDatabase, gathered: Gathered) -> Page:
             pairs[name] = measure_pairs(KINDS[name], answers, **settings)
         else:
             notices.append(
-                f"Pairs of {several_people} people are not shown; export the answers and give "
-                "two people's lines to `trueground agreement`."
+                f"Pairs of {several_people} people are not shown. To compare two people, export "
+                "the answers and run `trueground agreement` on their lines."
             )
         for hard in kind.hardest:
             title = shorten_title(gathered.tasks[name, hard.id].shown or {}) or hard.id
@@ -126,8 +126,8 @@ def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
         own = [label for label in labels if label.kind == name]
         blocks.append(Part(name, list(_of_kind(name, own, runs)), name))
     if not labels:
-        blocks.append(Text("Nobody has labeled a task yet."))
-    lead = "The scores of the run beside what people say of the same answers."
+        blocks.append(Text("No tasks are labeled yet."))
+    lead = "Scores of the run compared with the labels of the same answers."
     return Page("judge", _MARK, "Judge and people", blocks, lead)
 
 
@@ -136,9 +136,9 @@ def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterato
 
     label, why = KINDS[name].label, ""
     if not label:
-        why = "Tasks of this kind give no label that a judge's score is held against."
+        why = "Labels of this kind of task can't be compared with the scores of a judge."
     elif KINDS[name].label_of == "part":
-        why = "These labels are of claims, and a run's scores are of whole answers: Calibrate asks "
+        why = "These labels are for claims, but a run scores whole answers: Calibrate asks "
         why += "the judge about the same claims."
     elif not runs:
         why = _NO_RUN
@@ -184,7 +184,7 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
 
     labels = [label for label in gathered.merged() if KINDS[label.kind].label]
     if not labels:
-        raise InputError("no labels yet that say whether an answer, or a claim, is supported")
+        raise InputError("no labels yet for supported answers or claims")
     runs = _find_runs(database)
     judge = _first_written("judge", runs) or "lexical"
     # Claims are judged as they are; of answers the weakest claim counts, as in the run.

@@ -151,8 +151,8 @@ class LabelDatabase:
         if meta.name not in there:
             if there:
                 raise InputError(
-                    f"{self.place}: holds other tables ({', '.join(sorted(there)[:3])}), and is no "
-                    "project of labels; name an empty database, or a new file"
+                    f"{self.place}: has other tables ({', '.join(sorted(there)[:3])}), so it isn't "
+                    "a labeling project; name an empty database or a new file"
                 )
             metadata.create_all(connection)
             self.made = True
@@ -162,7 +162,7 @@ class LabelDatabase:
             return
         known = {"format": None, "version": None} | read_meta(connection)
         if known["format"] != FORMAT or not (known["version"] or "").isdecimal():
-            raise InputError(f"{self.place}: is no project of labels; name an empty database")
+            raise InputError(f"{self.place}: is not a labeling project; name an empty database")
         version = int(known["version"] or 0)
         if version > schema.VERSION:
             raise InputError(
@@ -250,7 +250,9 @@ def _open_file(path: Path) -> tuple[Engine, Path]:
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it, such as {path / 'labels.db'}")
     if not path.parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent}; make it, or name another file")
+        raise UsageError(
+            f"{path}: the folder {path.parent} does not exist; create it or name another file"
+        )
     if not path.exists():  # names and labels of people: not for everybody on the machine
         path.touch(0o600)
     elif path.stat().st_size and not _is_database(path):

@@ -57,7 +57,7 @@ _SESSION = (  # built once: to build it takes longer than to run it
 
 
 class UnknownPersonError(InputError):
-    """There is no such person."""
+    """A person who is not in the project."""
 
 
 class People:
@@ -73,7 +73,7 @@ class People:
 
         def change(connection: Connection) -> int:
             if name.casefold() in {one.casefold() for one in names_of(connection).values()}:
-                raise InputError(f"there is a person {name!r} already; take another name")
+                raise InputError(f"the name {name!r} is already taken; choose another one")
             row = {"name": name, "role": role, "token": _hash(token), "created": now}
             return insert_row(connection, people, **row)
 
@@ -136,7 +136,7 @@ class People:
                 )
             )
             if not others:
-                raise InputError("this is the only lead; invite another one first")
+                raise InputError("this is the only lead; invite another lead first")
             gone = sql.func.coalesce(people.c.withdrawn, time.time())
             values: dict[str, Any] = {"token": None, "withdrawn": gone}
             if forget:
@@ -220,9 +220,9 @@ def check_name(name: str) -> str:
     if len(name) > _LONGEST_NAME:
         wrong = f"a name of {len(name)} characters"
     elif any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in name):
-        wrong = "a name with signs that cannot be seen"
+        wrong = "a name with invisible characters"
     elif _ANONYMOUS.fullmatch(name):
-        wrong = f"{shorten(name)!r}, which stands for somebody whose name was forgotten"
+        wrong = f"{shorten(name)!r}, which is reserved for people whose name was deleted"
     if wrong:
         raise InputError(f"found {wrong}; expected a name of 1 to {_LONGEST_NAME} characters")
     return name
@@ -259,6 +259,4 @@ def _update(
         sql.update(people).where(people.c.number == number, *also).values(values)
     )
     if not changed.rowcount:
-        raise UnknownPersonError(
-            f"there is no person {number} in this project, or they are forgotten"
-        )
+        raise UnknownPersonError(f"person {number} does not exist in this project, or was deleted")

@@ -264,7 +264,7 @@ class Queue:
         """The values that are kept. WrongValuesError, NotYoursError."""
         task = self.stored(save.task).task
         names = {field.name for field in task.kind.fields}
-        wrong = {name: "there is no such field" for name in save.values if name not in names}
+        wrong = {name: "unknown field" for name in save.values if name not in names}
         values: dict[str, Any] = {}
         if not wrong and save.state == "done":
             values, wrong = parse_values(task, save.values)
@@ -273,7 +273,7 @@ class Queue:
                 expected = first.describe_expected(task.options(first))
                 wrong = {first.name: f"not filled in; expected {expected}"}
         if save.state == "unclear" and not save.comment and not decision:
-            wrong = {"comment": "not filled in; say what is unclear"}
+            wrong = {"comment": "empty; write what is unclear"}
         if wrong:
             raise WrongValuesError(wrong)
         return values
@@ -308,8 +308,8 @@ class Queue:
             gone = [row for row in gone if row.slot < self.project.overlap]
             if not gone:
                 raise TaskTakenError(
-                    f"task {number} is no longer yours: your time with it ran out, and others have "
-                    "done it by now"
+                    f"task {number} is no longer assigned to you: your time ran out, and others "
+                    "have done it by now"
                 )
             left = {"of_task": number, "of_person": gone[0].person, "label": gone[0].label}
             connection.execute(_LEAVE if gone[0].label is None else _GIVE_BACK, left)
@@ -339,6 +339,5 @@ def describe_label(row: Mapping[str, Any] | RowMapping, author: str) -> dict[str
 def _check_own(row: Row[Any] | None, number: int) -> None:
     if row is None:
         raise NotYoursError(
-            f"task {number} is not yours: it was never given to you, or your time with it ran out "
-            "and others have it now"
+            f"task {number} is not assigned to you, or your time ran out and others have it now"
         )

@@ -43,7 +43,7 @@ class LabelRequest(NamedTuple):
         """The wanted page, from 1. BadRequestError."""
         text = self.query.get("page", "1")
         if not text.isdecimal() or not 1 <= len(text) <= 9 or int(text) < 1:
-            raise BadRequestError("page is none; expected a number from 1")
+            raise BadRequestError("invalid page; expected a number from 1")
         return int(text)
 
 
@@ -93,7 +93,7 @@ def check_task(number: int) -> int:
 def check_save(sent: Save) -> Save:
     """A label as a page sends it. BadRequestError, NotYoursError, WrongValuesError."""
     if not 8 <= len(sent.key) <= 80 or not sent.key.isascii() or not sent.key.isprintable():
-        raise BadRequestError("key is none; expected 8 to 80 signs, new for every save")
+        raise BadRequestError("invalid key; expected 8 to 80 characters, new for every save")
     if len(sent.comment) > _LONGEST_COMMENT:
         words = f"{len(sent.comment):,} characters; expected {_LONGEST_COMMENT:,} at most"
         raise WrongValuesError({"comment": words})

@@ -60,7 +60,7 @@ def open_project(
     """
     if not from_run and (sample is not None or worst is not None):
         given = "--sample" if worst is None else "--worst"
-        raise UsageError(f"{given} chooses among the answers of a run; name it with --from-run")
+        raise UsageError(f"{given} selects answers of a run, so it needs --from-run")
     found = [read_files(files)] if files else []
     if from_run:
         found.append(find_in_runs(list(from_run), kind, sample, worst, seed))
@@ -117,8 +117,8 @@ def claim_address(place: str, host: str, port: int | None, url: str | None) -> W
         if port is not None or last is None:
             raise
         raise UsageError(
-            f"{error}. It is the port of the project's last start, which people's links lead to: "
-            "end what runs there, or name another --port and give them new links"
+            f"{error}. The project used this port at its last start, and people have links with "
+            "it. Stop the program that uses it, or name another --port and send new links"
         ) from None
 
 
@@ -134,8 +134,8 @@ def serve(opened: OpenProject, server: WebServer) -> None:
         print(f"lead   {address.url}/#token={token}\n{links}", end="", flush=True)
         if not address.is_loopback and not address.is_https:
             user_messages.show(
-                "WARNING: links and labels travel unencrypted from other machines; put a proxy "
-                "with TLS before the server, and name it with --url https://…"
+                "WARNING: connections from other machines are unencrypted. Use a TLS proxy in "
+                "front of the server, and pass its address with --url https://…"
             )
         server.run(LabelServer(database, project, server).make_app())
 
@@ -156,5 +156,5 @@ def _keep_address(database: LabelDatabase, server: WebServer) -> str:
     if before is None or people < 2:
         return ""
     if before == address.url:
-        return f"links that lead to {before} stay valid\n"
-    return f"links that lead to {before} do not work: make new ones on the lead's page\n"
+        return f"links to {before} stay valid\n"
+    return f"links to {before} do not work any more; create new ones on the page of the lead\n"

@@ -69,7 +69,7 @@ def read_files(paths: Sequence[Path]) -> NewTasks:
             )
         if path.suffix.lower() == ".csv":
             raise InputError(
-                f"{path}: a spreadsheet has cells only; give the file of JSON lines beside it, "
+                f"{path}: a spreadsheet can't be served; use its file of JSON lines, "
                 f"{path.with_suffix('.jsonl')}"
             )
         problems = list[str]()
@@ -87,8 +87,8 @@ def read_files(paths: Sequence[Path]) -> NewTasks:
             raise InputError("\n".join([*problems[:10], f"{path}: nothing was taken in"]))
         if filled:
             found.notes.append(
-                f"{path}: {filled:,} of its tasks are filled in; tasks are taken from it, answers "
-                "are not (give it to `annotate import` with the exported ones)"
+                f"{path}: {filled:,} of its tasks are filled in; the tasks are used, but not the "
+                "answers (pass the file to `annotate import` for them)"
             )
     return found
 
@@ -115,7 +115,7 @@ def find_in_runs(
     else:
         if sample is not None and sample > len(listed):
             raise InputError(
-                f"a sample of {sample:,} was asked for, but there are {len(listed):,} tasks"
+                f"a sample of {sample:,} tasks was requested, but there are only {len(listed):,}"
             )
         values, sign = _read_values(runs, worst)
         scored = []
@@ -135,13 +135,13 @@ def find_in_runs(
                 found.ranks[chosen.name, task.id] = sign * value
         if sample is not None:
             found.notes.append(
-                f"the {sample:,} worst by {worst} are no random sample: their labels tell nothing "
-                "of the share among all answers"
+                f"the {sample:,} worst answers by {worst} aren't a random sample, so their labels "
+                "can't estimate a rate for all answers"
             )
     for task in listed:
         mark, _ = record_of(task.id, bool(marks))
         found.add(task, runs[0], (mark, marks.get(mark, runs[0])))
-    found.notes += [f"passed over: {n:,} without {why}" for why, n in all_found.skipped.items()]
+    found.notes += [f"skipped {n:,} without {why}" for why, n in all_found.skipped.items()]
     return found
 
 

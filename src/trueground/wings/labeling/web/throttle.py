@@ -1,8 +1,7 @@
-"""How fast tokens can be tried: a limit for each address.
+"""Delays for invalid tokens, per address.
 
-Each wrong token from an address is answered later than the last. A right one is never held up,
-whoever else is at that address. Tokens have 256 bits, so that none would be found without all
-this; it keeps a guesser from busying the server.
+Each invalid token from an address is answered later than the one before. Valid tokens are never
+delayed. Tokens have 256 bits, so guessing is hopeless anyway; the delays keep the load low.
 """
 
 from __future__ import annotations
@@ -10,47 +9,53 @@ from __future__ import annotations
 import asyncio
 import time
 
-_FREE = 3  # wrong tokens that are answered at once
-_LONGEST_WAIT = 16.0  # seconds; a page gives up after 20
-_FORGOTTEN = 900.0  # seconds after which wrong tokens of an address count no more
-_MOST_WAITING = 4  # of an address; others are sent away
-_MOST_ADDRESSES = 10_000
-_MANY, _MANY_WAIT = 60, 0.5  # wrong tokens of all addresses within a minute, and the wait then
+_UNDELAYED_ATTEMPTS = 3
+_MAX_DELAY_SECONDS = 16.0  # a page gives up after 20 seconds
+_RESET_SECONDS = 900.0  # after this time without an invalid token an address starts again at 0
+_MAX_WAITING = 4  # requests of an address; others are refused
+_MAX_ADDRESSES = 10_000
+_BUSY_ATTEMPTS = 60  # of all addresses within a minute, from which on all are delayed
+_BUSY_DELAY_SECONDS = 0.5
 
 
-class TooManyError(Exception):
-    """So many tries wait already; `seconds` is when to come again."""
+class TooManyAttemptsError(Exception):
+    """Too many requests of an address are waiting; try again after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)
         self.seconds = seconds
 
 
-class Doorkeeper:
-    """Counts wrong tokens by address, and lets their answers wait. For one event loop."""
+class LoginThrottle:
+    """Counts invalid tokens by address and delays their responses. For one event loop."""
 
     def __init__(self) -> None:
-        self._wrong: dict[str, tuple[int, float]] = {}
+        self._invalid: dict[str, tuple[int, float]] = {}
         self._waiting: dict[str, int] = {}
-        self._lately: list[float] = []
+        self._recent: list[float] = []
 
-    def wait(self, address: str) -> float:
-        """The seconds that a wrong token from there waits now."""
+    def delay_seconds(self, address: str) -> float:
+        """Return how long an invalid token from this address has to wait now."""
         now = time.monotonic()
-        count, last = self._wrong.get(address, (0, 0.0))
-        own = 0.0
-        if count >= _FREE and now - last < _FORGOTTEN:
-            own = min(_LONGEST_WAIT, 2 ** min(count - _FREE, 10))
-        self._lately = [at for at in self._lately[-_MANY:] if now - at < 60]
-        return max(own, _MANY_WAIT if len(self._lately) >= _MANY else 0.0)
+        count, last = self._invalid.get(address, (0, 0.0))
+        delay = 0.0
+        if count >= _UNDELAYED_ATTEMPTS and now - last < _RESET_SECONDS:
+            delay = min(_MAX_DELAY_SECONDS, 2 ** min(count - _UNDELAYED_ATTEMPTS, 10))
+        self._recent = [at for at in self._recent[-_BUSY_ATTEMPTS:] if now - at < 60]
+        is_busy = len(self._recent) >= _BUSY_ATTEMPTS
+        return max(delay, _BUSY_DELAY_SECONDS if is_busy else 0.0)
 
-    async def hold_up(self, address: str) -> None:
-        """Count a wrong token, and wait before it is answered. TooManyError."""
-        seconds = self.wait(address)
-        self.note(address)
+    async def delay(self, address: str) -> None:
+        """Count an invalid token, and wait before it is answered.
+
+        Raises:
+            TooManyAttemptsError: Too many requests of the address are waiting.
+        """
+        seconds = self.delay_seconds(address)
+        self.count_invalid(address)
         waiting = self._waiting.get(address, 0)
-        if seconds and waiting >= _MOST_WAITING:
-            raise TooManyError(seconds)
+        if seconds and waiting >= _MAX_WAITING:
+            raise TooManyAttemptsError(seconds)
         self._waiting[address] = waiting + 1
         try:
             await asyncio.sleep(seconds)
@@ -59,13 +64,14 @@ class Doorkeeper:
             if not self._waiting[address]:
                 del self._waiting[address]
 
-    def note(self, address: str) -> None:
-        """Count a wrong token."""
+    def count_invalid(self, address: str) -> None:
+        """Count an invalid token."""
         now = time.monotonic()
-        count, last = self._wrong.get(address, (0, 0.0))
-        if now - last >= _FORGOTTEN:
+        count, last = self._invalid.get(address, (0, 0.0))
+        if now - last >= _RESET_SECONDS:
             count = 0
-        if len(self._wrong) >= _MOST_ADDRESSES:  # the one that was wrong longest ago
-            del self._wrong[min(self._wrong, key=lambda one: self._wrong[one][1])]
-        self._wrong[address] = (count + 1, now)
-        self._lately.append(now)
+        if len(self._invalid) >= _MAX_ADDRESSES:
+            oldest = min(self._invalid, key=lambda other: self._invalid[other][1])
+            del self._invalid[oldest]
+        self._invalid[address] = (count + 1, now)
+        self._recent.append(now)

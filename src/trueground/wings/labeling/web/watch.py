@@ -22,7 +22,7 @@ RULES = {
     f"{_LEAST_TIMED} tasks or more)",
     "apart": f"says the same as others less often than these among themselves, by more than "
     f"chance (95 %, {_LEAST_COMPARED} comparisons or more)",
-    "same": f"gives one and the same answer in 95 of 100 tasks, which of the others' answers are "
+    "same": f"gives the same answer in 95 of 100 tasks, but it is the answer of others in "
     f"less than 75 of 100 ({_LEAST_SAME} tasks or more)",
 }
 
