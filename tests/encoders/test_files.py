@@ -59,7 +59,7 @@ def saying(file: str, **changes: Any) -> Spoil:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (without("model.safetensors"), "no *.safetensors there"),
+        (without("model.safetensors"), "has no *.safetensors"),
         (cut("model.safetensors", 20_000), "its header speaks of"),
         (cut("model.safetensors", 100), "cut off in its header"),
         (without("tokenizer.json"), "no tokenizer.json there"),

@@ -171,7 +171,7 @@ def test_which_output_means_support(folders: dict[str, Path]) -> None:
     single = JudgeRequest(CLAIMS[0], TEXTS[:1])
     both = [judge.judge([single])[0].probability for judge in (yes, no)]
     assert sum(both) == pytest.approx(1)
-    with pytest.raises(UsageError, match=r"3 outputs .* For a classifier of entailment"):
+    with pytest.raises(UsageError, match=r"3 outputs .* For an entailment classifier"):
         made(f"cross-encoder:{folders['nli']}")
     with pytest.raises(UsageError, match="write cross-encoder:"):
         made(f"nli:{folders['cross']}")
