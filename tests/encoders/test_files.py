@@ -1,7 +1,5 @@
 """What cannot be an encoder, or cannot be run so, is told in words before anything is computed."""
 
-# ruff: noqa: E402 - without the extras nothing below can be imported
-
 from __future__ import annotations
 
 import json
