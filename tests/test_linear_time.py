@@ -26,7 +26,7 @@ from trueground.text.normalize import Normalizer, contains_words
 from trueground.text.refusal import REFUSAL_RULES
 from trueground.text.sentences import split_sentences
 from trueground.types import Choice, JudgeRequest
-from trueground.wings.papers.builders.checks import says, words_without
+from trueground.wings.papers.builders.checks import contains_phrase, count_other_words
 from trueground.wings.papers.builders.grounding.sets import text_links, wiki_links
 from trueground.wings.papers.builders.json_reply import read_object
 from trueground.wings.search.documents import Document
@@ -195,8 +195,8 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
         "thinking": split_thinking,
         "text links": text_links,
         "wiki links": wiki_links,
-        "says": lambda text: says(text, "red cat"),
-        "words without": lambda text: words_without(text, ["red cat"]),
+        "says": lambda text: contains_phrase(text, "red cat"),
+        "words without": lambda text: count_other_words(text, ["red cat"]),
         "text": document(".txt"),
         "markdown": document(".md"),
         "html": document(".html"),

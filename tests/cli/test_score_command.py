@@ -117,7 +117,7 @@ def test_all_answers_as_csv_worst_first(tmp_path: Path) -> None:
     assert (taken.returncode, "exists" in taken.stderr) == (2, True)
     assert (tmp_path / "there.csv").read_text() == "mine"
     own = trueground(*words[:-1], source, cwd=tmp_path)
-    assert (own.returncode, "what is to be scored" in own.stderr) == (2, True)
+    assert (own.returncode, "is an input file" in own.stderr) == (2, True)
 
 
 def test_json_on_standard_output_and_default_folder(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_draw_that_is_labeled_in_part_says_what_is_left_to_do(tmp_path: Path) 
     some = write(tmp_path / "l.jsonl", label_lines(range(0, 80, 2), probability=0.5))
     with pytest.raises(InputError) as met:
         tg.score(answers(), metrics="support", labels=some)
-    told = "about 60 of the 100 or so answers that were drawn are not labeled yet: "
+    told = "about 60 of about 100 sampled answers are not labeled yet. "
     assert told in str(met.value)
     assert "others" not in str(met.value).partition(". Label the others")[0]
 
@@ -153,7 +153,7 @@ def test_without_labels_nothing_is_corrected() -> None:
         ({"drawn": None}, "do not say how they were drawn.*--labels-drawn random"),
         ({"drawn": "the worst"}, "was drawn 'the worst'.*picked say nothing"),
         ({"probability": 0}, "was drawn {'probability': 0.0}.*above 0 and at most 1"),
-        ({"probability": 0.05}, "stand for about 1,600 answers, and 200 are scored"),
+        ({"probability": 0.05}, "represent about 1,600 answers, but 200 are scored"),
         ({"run": "another"}, "no label .* of an answer that is scored here"),
     ],
 )

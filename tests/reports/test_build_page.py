@@ -14,7 +14,7 @@ from tests.reports.payload import blocks, payload, words
 from tests.wings.papers.builders.finished import HOSTILE, finished, write_labels
 
 from trueground.reports.markdown import escaped, fenced
-from trueground.wings.papers.builders.pages import Shown, build_page
+from trueground.wings.papers.builders.pages import RowSample, build_page
 from trueground.wings.papers.builders.people import read_people
 
 
@@ -95,11 +95,11 @@ def test_page_lists_kept_and_rejected_items(
 ) -> None:
     refused = {"new_context": "a text", "facts": ["one", "two"], "score": 2}
     row = {"stage": "rewrite", "id": "x", "reason": "same_text", "detail": "", "made": refused}
-    page = build_page(*made, dropped=Shown([row], 7)).to_html()
+    page = build_page(*made, dropped=RowSample([row], 7)).to_html()
     text = words(page)
     for told in ("new context  a text", "facts  one\ntwo", "score  2"):
         assert told in text
-    assert "Every 7th of them stands here; all are in dropped.jsonl." in text
+    assert "This list has every 7th of them; all are in dropped.jsonl." in text
     assert [one["id"] for one in blocks(page, "section") if one.get("id") == "items"] == []
 
 
@@ -132,9 +132,9 @@ def test_the_card_is_markdown_whatever_the_texts_hold(folder: Path) -> None:
     assert [h for h in headings if h] == [
         "From source to dataset",
         "How to use it",
-        "What it holds",
+        "Contents",
         "Question, answer and contexts",
-        "What judges and people said",
+        "Judges and human labels",
         "How it was made",
         "Known limits",
         "License",
@@ -168,7 +168,7 @@ def test_no_backticks_end_a_block_of_code() -> None:
 def test_a_judge_of_what_is_left_is_no_measure_of_the_judge(folder: Path) -> None:
     for file in ("report.html", "card.md"):
         text = text_of(folder / file)
-        assert re.search(r"Of 60 items that are left a judge model called \d+ answerable", text)
+        assert re.search(r"A judge model called \d+ of 60 remaining items answerable", text)
         assert "passed the checks of every stage" in text
 
 
@@ -191,7 +191,7 @@ def test_labels_that_came_later(
         assert "13 agreed, 23 majority" in text
         assert "36 of 60" in text
         assert "77.8 %" in text
-    assert "4 labels are of tasks" in page
+    assert "4 labels are for tasks" in page
 
 
 def test_many_sources_are_counted(made: tuple[dict[str, Any], dict[str, Any]]) -> None:
@@ -201,7 +201,7 @@ def test_many_sources_are_counted(made: tuple[dict[str, Any], dict[str, Any]]) -
         text = render(summary, {**manifest, "inputs": many})
         assert "doc-49.txt" in text
         assert "doc-50.txt" not in text
-        assert "25 more stand in" in text
+        assert "25 more are in" in text
 
 
 def test_page_reports_items_left_out_by_limit(made: tuple[dict[str, Any], dict[str, Any]]) -> None:

@@ -9,7 +9,7 @@ from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 from tests.wings.papers.builders.finished import finished, write_labels
 
-from trueground.wings.papers.builders.page_files import draw_again
+from trueground.wings.papers.builders.page_files import render_again
 
 pytestmark = needs_a_browser
 UNFOLD = """return new Promise((done) => {
@@ -21,7 +21,7 @@ UNFOLD = """return new Promise((done) => {
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("build")
-    return draw_again(finished(folder / "out").path, write_labels(folder / "labels.jsonl")).page
+    return render_again(finished(folder / "out").path, write_labels(folder / "labels.jsonl")).page
 
 
 def test_nothing_is_asked_of_the_network(browser: Chromium, page: Path) -> None:

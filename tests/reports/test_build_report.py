@@ -1,4 +1,4 @@
-"""Page and card drawn again, with labels that came after the build; the command that does it."""
+"""Page and card rendered again, with labels that came after the build; the command that does it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.wings.papers.builders.finished import finished, write_labels
 from trueground.errors import InputError, OutputError
 from trueground.files.locks import FolderLock
 from trueground.wings.papers.builders import page_files
-from trueground.wings.papers.builders.page_files import draw_again
+from trueground.wings.papers.builders.page_files import render_again
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,8 @@ def test_drawn_again_as_the_build_left_it(folder: Path) -> None:
     before = contents(folder)
     (folder / "report.html").write_text("gone")
     (folder / "card.md").unlink()
-    drawn = draw_again(folder)
-    assert (drawn.page, drawn.card, drawn.people) == (
+    rendered = render_again(folder)
+    assert (rendered.page, rendered.card, rendered.people) == (
         folder / "report.html",
         folder / "card.md",
         None,
@@ -40,7 +40,7 @@ def test_drawn_again_as_the_build_left_it(folder: Path) -> None:
 
 def test_labels_stand_beside_the_numbers(folder: Path, tmp_path: Path) -> None:
     before = contents(folder)
-    people = draw_again(folder, write_labels(tmp_path / "labels.jsonl")).people
+    people = render_again(folder, write_labels(tmp_path / "labels.jsonl")).people
     assert people == {
         "file": "labels.jsonl",
         "unknown": 4,  # 7, 17, 27, 37 fell in the build
@@ -75,7 +75,7 @@ def test_labels_stand_beside_the_numbers(folder: Path, tmp_path: Path) -> None:
     assert {name for name in after if after[name] != before[name]} == {"report.html", "card.md"}
     assert "13 agreed, 23 majority" in (folder / "card.md").read_text()
     assert "77.8 %" in (folder / "report.html").read_text()
-    draw_again(folder)
+    render_again(folder)
     assert contents(folder) == before
 
 
@@ -83,30 +83,30 @@ def test_files_of_others_beside_the_tasks_are_passed_over(folder: Path, tmp_path
     filled = folder / "annotate/validity-anna.jsonl"
     filled.write_text("what Anna wrote")
     try:
-        assert draw_again(folder, write_labels(tmp_path / "labels.jsonl")).people["unknown"] == 4
+        assert render_again(folder, write_labels(tmp_path / "labels.jsonl")).people["unknown"] == 4
     finally:
         filled.unlink()
-        draw_again(folder)
+        render_again(folder)
 
 
 def test_build_report_reports_missing_charts(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no build"):
-        draw_again(tmp_path)
+    with pytest.raises(InputError, match="has no build"):
+        render_again(tmp_path)
     labels = tmp_path / "labels.jsonl"
     labels.write_text('{"kind": "validity", "id": "elsewhere", "values": {"if": "yes"}}\n')
-    with pytest.raises(InputError, match="no label is of a task"):
-        draw_again(folder, labels)
+    with pytest.raises(InputError, match="no label is for a task"):
+        render_again(folder, labels)
     labels.write_text("prose\n")
     with pytest.raises(InputError, match="line 1: not a label"):
-        draw_again(folder, labels)
+        render_again(folder, labels)
     with FolderLock(folder).hold(OutputError("held")), pytest.raises(OutputError, match="in use"):
-        draw_again(folder)
+        render_again(folder)
 
 
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("manifest.json", {"finished": None}, "is not finished"),
+        ("manifest.json", {"finished": None}, "isn.t finished"),
         ("summary.json", {"quality": {"items": 3}}, "another version wrote it"),
         ("summary.json", {"stages": "prose"}, "another version wrote it"),
     ],
@@ -119,32 +119,32 @@ def test_a_folder_that_is_not_whole(
     (folder / name).write_text(json.dumps({**found, **change}))
     before = contents(folder)
     with pytest.raises(InputError, match=said):
-        draw_again(folder)
+        render_again(folder)
     assert contents(folder) == before
     (folder / name).write_text("[")
     with pytest.raises(InputError):
-        draw_again(folder)
+        render_again(folder)
 
 
 def test_items_that_cannot_be_shown(tmp_path: Path) -> None:
     folder = finished(tmp_path / "out").path
     kept = (folder / "items.jsonl").read_bytes()
     (folder / "items.jsonl").unlink()  # as in the folders of older versions
-    draw_again(folder)
+    render_again(folder)
     assert "Questions and contexts" not in (folder / "report.html").read_text()
     (folder / "items.jsonl").write_bytes(kept + b"prose\n")
-    with pytest.raises(InputError, match=r"items\.jsonl cannot be read.*run the build again"):
-        draw_again(folder)
+    with pytest.raises(InputError, match=r"items\.jsonl can.t be read.*run the build again"):
+        render_again(folder)
 
 
 def test_of_many_items_the_page_shows_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = finished(tmp_path / "out").path
     size = (folder / "items.jsonl").stat().st_size
-    monkeypatch.setattr(page_files, "_MAX_SHOWN_BYTES", size // 3)
-    items, fell = blocks(draw_again(folder).page.read_text(), "entries")
+    monkeypatch.setattr(page_files, "_MAX_SAMPLE_BYTES", size // 3)
+    items, fell = blocks(render_again(folder).page.read_text(), "entries")
     assert len(items["entries"]) == 15  # every 4th of 60
     assert len(fell["entries"]) == 40
-    assert "Every 4th of them stands here" in draw_again(folder).page.read_text()
+    assert "This list has every 4th of them" in render_again(folder).page.read_text()
 
 
 def run(*words: str | Path) -> Done:
@@ -160,4 +160,4 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert said["people"]["unknown"] == 4
     done = run(tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "holds no build" in done.stderr
+    assert "has no build" in done.stderr

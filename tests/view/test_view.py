@@ -328,7 +328,7 @@ def test_it_ends_with_ctrl_c_and_says_what_is_wrong(tmp_path: Path) -> None:
         served.process.send_signal(signal.SIGINT)
         assert served.process.wait(20) == 0
     wrong = trueground("view", tmp_path / "nowhere")
-    assert (wrong.returncode, "nowhere is not there" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "nowhere doesn't exist" in wrong.stderr) == (2, True)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -75,14 +75,16 @@ class Decomposer(Component[str, Decomposed]):
         n = len(requests)
         checked: Sequence[Any] = super().check(requests, answers)
         for number, answer in enumerate(checked, 1):
-            place = f"{self.label}, answer {number} of {n}"
+            location = f"{self.label}, answer {number} of {n}"
             if isinstance(answer, Failure):
                 continue
             if not isinstance(answer, list | tuple):
-                found = describe_value(answer)
-                raise ProtocolError(f"{place}: found {found}; expected a list of trueground.Claim")
+                actual = describe_value(answer)
+                raise ProtocolError(
+                    f"{location}: found {actual}; expected a list of trueground.Claim"
+                )
             for claim in answer:
-                check_struct(place, claim, Claim)
+                check_struct(location, claim, Claim)
         return checked
 
 
@@ -110,8 +112,8 @@ def clean(sentence_spans: Sequence[Span], text: str, facts: Sequence[Sequence[st
         sentence_spans,
         text,
         [
-            [Fact(fact, *span) for fact in found]
-            for span, found in zip(sentence_spans, facts, strict=True)
+            [Fact(fact, *span) for fact in sentence_facts]
+            for span, sentence_facts in zip(sentence_spans, facts, strict=True)
         ],
     )
 
@@ -123,8 +125,8 @@ def clean_facts(
     claims: list[Claim] = []
     seen: set[str] = set()
     sole = len(sentence_spans) == 1
-    for number, (span, found) in enumerate(zip(sentence_spans, facts, strict=True)):
-        for fact in _of_sentence(text, span, found, sole):
+    for number, (span, sentence_facts) in enumerate(zip(sentence_spans, facts, strict=True)):
+        for fact in _of_sentence(text, span, sentence_facts, sole):
             key = fact_key(fact.text)
             if key not in seen:
                 seen.add(key)
@@ -142,13 +144,13 @@ def is_one_word(sentence: str) -> bool:
     return len(first.group()) <= 2 or _SPACELESS.search(first.group()) is None
 
 
-def _of_sentence(text: str, span: Span, found: Iterable[Fact], sole: bool) -> Iterator[Fact]:
+def _of_sentence(text: str, span: Span, facts: Iterable[Fact], sole: bool) -> Iterator[Fact]:
     sentence = text[span[0] : span[1]]
     if not sole and is_one_word(sentence):
         return
     most = len(sentence.split())
     none = True
-    for fact in found:
+    for fact in facts:
         stated = fact.text.strip()
         if not stated:
             continue

@@ -28,7 +28,7 @@ EXAMPLES = 8
 _RANKER = "bm25"  # of demonstrations
 # Far more than the facts of a sentence; models that think before they answer need it.
 MAX_TOKENS = 1024
-_SHOWN = 200  # characters of a reply that cannot be read
+MAX_SHOWN_CHARS = 200  # characters of a reply that cannot be read
 _FACT = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+(\S.*)")
 NONE = "NONE"
 _SHAPE = '{"sentence": "…", "facts": ["…", …]}'
@@ -74,20 +74,27 @@ class LLMDecomposer(LLMComponent, Decomposer):
         All sentences of all texts are asked together. UnreachableError where nobody is reached.
         """
         statements = [_statements(text) for text in texts]
-        asked = [
+        sentences = [
             " ".join(text[slice(*span)].split())
-            for text, own in zip(texts, statements, strict=True)
-            for _, span, counts in own
+            for text, text_sentences in zip(texts, statements, strict=True)
+            for _, span, counts in text_sentences
             if counts
         ]
-        replies = iter(self.ask(self._requests(asked)))
-        return [_claims(text, own, replies) for text, own in zip(texts, statements, strict=True)]
+        replies = iter(self.ask(self._requests(sentences)))
+        return [
+            _claims(text, text_sentences, replies)
+            for text, text_sentences in zip(texts, statements, strict=True)
+        ]
 
-    def _requests(self, asked: Sequence[str]) -> list[ChatRequest]:
-        shown = self._demos.nearest(asked, self._examples) if self._demos else [[] for _ in asked]
+    def _requests(self, sentences: Sequence[str]) -> list[ChatRequest]:
+        demonstrations = (
+            self._demos.nearest(sentences, self._examples)
+            if self._demos
+            else [[] for _ in sentences]
+        )
         return [
             ChatRequest(self._prompt.fill(_places(sentence, examples)), self._params)
-            for sentence, examples in zip(asked, shown, strict=True)
+            for sentence, examples in zip(sentences, demonstrations, strict=True)
         ]
 
 
@@ -129,15 +136,15 @@ def _statements(text: str) -> list[_Sentence]:
     ]
 
 
-def _claims(text: str, asked: Sequence[_Sentence], replies: Iterator[Reply]) -> Decomposed:
+def _claims(text: str, sentences: Sequence[_Sentence], replies: Iterator[Reply]) -> Decomposed:
     """The cleaned facts; takes as many replies as sentences were asked about."""
-    results = [_read(next(replies)) if sentence.counts else [] for sentence in asked]
-    for sentence, result in zip(asked, results, strict=True):
+    results = [_read(next(replies)) if sentence.counts else [] for sentence in sentences]
+    for sentence, result in zip(sentences, results, strict=True):
         if isinstance(result, Failure):
             return Failure(result.status, f"sentence {sentence.number + 1}: {result.reason}")
     facts = [result for result in results if not isinstance(result, Failure)]
-    claims = clean([sentence.span for sentence in asked], text, facts)
-    return [msgspec.structs.replace(c, sentence=asked[c.sentence].number) for c in claims]
+    claims = clean([sentence.span for sentence in sentences], text, facts)
+    return [msgspec.structs.replace(c, sentence=sentences[c.sentence].number) for c in claims]
 
 
 def _prompt(spec: ComponentSpec) -> Prompt:
@@ -161,9 +168,13 @@ def _read(reply: Reply) -> list[str] | Failure:
     facts = read_facts(reply.text)
     if facts is not None:
         return facts
-    found = f'"{shorten(reply.text.strip(), _SHOWN)}"' if reply.text.strip() else "an empty reply"
+    actual = (
+        f'"{shorten(reply.text.strip(), MAX_SHOWN_CHARS)}"'
+        if reply.text.strip()
+        else "an empty reply"
+    )
     return Failure(
-        Status.UNPARSEABLE, f'expected one fact a line behind "- ", or {NONE}; found {found}'
+        Status.UNPARSEABLE, f'expected one fact a line behind "- ", or {NONE}; found {actual}'
     )
 
 
@@ -199,8 +210,8 @@ class Demonstrations:
             try:
                 data = path.read_bytes()
             except OSError as error:
-                why = error.strerror or error
-                raise InputError(f"the demonstrations {path} cannot be read: {why}") from error
+                reason = error.strerror or error
+                raise InputError(f"the demonstrations {path} cannot be read: {reason}") from error
         self.file = PromptFile(id_, sha256(data.replace(b"\r\n", b"\n")).hexdigest())
         self._all = [
             _demonstration(f"{name}, line {number}", line)
@@ -225,8 +236,8 @@ class Demonstrations:
         return picked
 
 
-def _demonstration(place: str, line: bytes) -> Demonstration:
+def _demonstration(location: str, line: bytes) -> Demonstration:
     try:
         return msgspec.json.decode(line, type=Demonstration)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{place}: {error}; expected {_SHAPE}, no text blank") from None
+        raise InputError(f"{location}: {error}; expected {_SHAPE}, no text blank") from None

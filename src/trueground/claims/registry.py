@@ -59,7 +59,7 @@ def get_decomposer(decomposer: str | SupportsDecompose, *, cache: bool = True) -
 def decomposer(name: str) -> Callable[[Factory], Factory]:
     """Decorator: register a class, or a function that makes a decomposer, under a name.
 
-    It is called without arguments, or with a `Given` where it has a parameter `given`.
+    It is called without arguments, or with a `ComponentSpec` if it has a parameter `spec`.
     """
 
     def register(factory: Factory) -> Factory:

@@ -56,14 +56,14 @@ def _facts(text: str, statement: Statement) -> list[Fact]:
     start, end = statement.start, statement.end
     subject = statement.subject
     piece = text[start:end]
-    found: list[Fact] = []
+    facts: list[Fact] = []
     for head, begin, stop in split_statements(piece):
         stop = begin + len(piece[begin:stop].rstrip(_TAIL))
         begin = stop - len(piece[begin:stop].lstrip())
         if begin < stop:
-            found.append(Fact(subject + head + piece[begin:stop], start + begin, start + stop))
+            facts.append(Fact(subject + head + piece[begin:stop], start + begin, start + stop))
         subject = ""
-    return found
+    return facts
 
 
 class Clause(NamedTuple):

@@ -95,8 +95,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"trueground {__version__}")
         raise typer.Exit
 
@@ -105,7 +105,8 @@ def _version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
@@ -123,7 +124,7 @@ def run(arguments: Sequence[str], name: str | None = None) -> int:
 
 def _run(arguments: Sequence[str], name: str | None) -> int:
     try:
-        _check_meant(arguments)
+        _check_arguments(arguments)
         # color: what looks like a color in a text is not dropped before it is shown as what it is.
         code = app(args=list(arguments), prog_name=name, standalone_mode=False, color=True)
         sys.stdout.flush()
@@ -137,9 +138,9 @@ def _run(arguments: Sequence[str], name: str | None) -> int:
 
 
 def _end_by(error: BaseException) -> int:
-    """Say what ended the command, and return its exit code.
+    """Print the error that ended the command, and return its exit code.
 
-    A defect of ours is raised again and keeps its trace.
+    Raises unexpected errors again, with their traceback.
     """
     code = exit_code(Outcome(error))
     if isinstance(error, TruegroundError):
@@ -148,8 +149,8 @@ def _end_by(error: BaseException) -> int:
         drop_output()
         return code
     elif isinstance(error, OSError) and error.filename is not None:
-        place = os.fsdecode(error.filename)
-        message = f"{place}: {error.strerror}. Fix it, or name another path"
+        path = os.fsdecode(error.filename)
+        message = f"{path}: {error.strerror}. Fix it, or give another path"
     elif isinstance(error, OSError):
         drop_output()
         message = f"writing to standard output failed: {error.strerror or error}"
@@ -164,15 +165,15 @@ def _end_by(error: BaseException) -> int:
 _READ_FOLDERS = ("compare", "report", "view")  # commands whose arguments are folders of runs
 
 
-def _check_meant(words: Sequence[str]) -> None:
-    """Refuse what no option can mean, before anything is begun. Raises UsageError.
+def _check_arguments(arguments: Sequence[str]) -> None:
+    """Raise UsageError for values that no option accepts, before any work.
 
-    An empty word, mostly a variable that is not set, would else pass for the current folder or for
-    an option that is left out.
+    Without this check, an empty value from an unset variable would mean the current folder, or
+    that the option is left out.
     """
-    in_stores = words[:1] == ["score"]  # whose runs may lie in an object store
-    reads_folders = bool(words) and words[0] in _READ_FOLDERS
-    for before, word in zip(["", *words], words, strict=False):
+    in_stores = arguments[:1] == ["score"]  # its runs may be in an object store
+    reads_folders = bool(arguments) and arguments[0] in _READ_FOLDERS
+    for before, word in zip(["", *arguments], arguments, strict=False):
         option, equals, value = before, "=", word
         if word.startswith("--"):
             option, equals, value = word.partition("=")
@@ -182,23 +183,23 @@ def _check_meant(words: Sequence[str]) -> None:
             from trueground.net import redact_urls
 
             raise UsageError(
-                f"{redact_urls(word)} is a URL; `{words[0]}` reads folders on this machine: copy "
-                "the run into one and name that (report.html among its files is its page)"
+                f"{redact_urls(word)} is a URL, but `{arguments[0]}` reads only folders on this "
+                "machine. Copy the run into a folder and give that. Its page is report.html"
             )
 
 
 def _unusable(option: str, value: str, *, in_stores: bool) -> str | None:
-    """Why the option cannot have this value; None where it can."""
+    """Return why the option can't have this value. None if it can."""
     if not value:
-        return "is given an empty value (a variable that is not set?); give one, or leave it out"
+        return "has an empty value. Is a variable unset? Give a value, or leave it out"
     try:
         value.encode()
     except UnicodeEncodeError:
-        return f"is not valid UTF-8: {value[:60]!a}; write it as UTF-8 text"
+        return f"isn't valid UTF-8: {value[:60]!a}"
     if option == "--out" and "://" in value and (value.startswith("file:") or not in_stores):
         from trueground.net import redact_urls
 
         return (
-            f"is the URL {redact_urls(value)}; name a path on this machine, and copy it from there"
+            f"is the URL {redact_urls(value)}. Give a path on this machine, and copy it from there"
         )
     return None

@@ -45,13 +45,13 @@ def fetch(
         origin = record.copied_from or f"{record.repo}@{record.revision}"
         state = "fetched" if file.new else "intact"
         lines.append(f"  {state:8}{record.local}  {record.size:,} bytes  {origin}")
-    told = {
+    result = {
         "name": fetched.name,
         "folder": str(fetched.folder),
         "files": [msgspec.to_builtins(f.record) | {"new": f.new} for f in fetched.files],
         "missing": list(fetched.missing),
     }
-    screen.show(told, lambda: "\n".join([*lines, f"in {fetched.folder}"]))
+    screen.show(result, lambda: "\n".join([*lines, f"in {fetched.folder}"]))
 
 
 @data.command("verify")
@@ -68,12 +68,12 @@ def verify(
     Exits 2 if a file differs from its first download.
     """
     checks = verify_data(name)
-    told = [
+    results = [
         {"dataset": each, "file": str(c.path), "ok": c.problem is None, "problem": c.problem}
         for each, c in checks
     ]
     lines = [f"{each}  {check.path.name}  {check.problem or 'ok'}" for each, check in checks]
-    screen.show(told, lambda: "\n".join(lines))
+    screen.show(results, lambda: "\n".join(lines))
     wrong = sorted({each for each, check in checks if check.problem})
     if wrong:
         again = "; ".join(f"trueground data fetch {each}" for each in wrong)
@@ -105,4 +105,4 @@ def stats(
     from trueground.cli._data_page import show_statistics
 
     counts = count_data(name, **options)
-    screen.show_page([asdict(one) for one in counts], lambda: show_statistics(counts))
+    screen.show_page([asdict(task) for task in counts], lambda: show_statistics(counts))

@@ -67,7 +67,7 @@ def report(
             echo_note(f"note: {page} is a leaderboard; passed over")
     if len(runs) == 1 and RunFiles(runs[0]).is_run and not with_published:
         only = {"--out": out, "--models": models, "--baseline": baseline, "--outside": outside}
-        _refuse(only, "a leaderboard; one run has a page of its own")
+        _refuse(only, "a leaderboard, and you gave one run")
         _one(runs[0], MAX_ITEMS if max_items is None else max_items, screen)
         return
     _refuse({"--max-items": max_items}, "the page of one run; this is a leaderboard")
@@ -165,9 +165,9 @@ def _serve(
 def _existing(paths: list[Path]) -> list[Path]:
     for path in paths:
         if not path.is_dir():
-            what = "is no folder" if path.exists() else "is not there"
+            reason = "isn't a folder" if path.exists() else "doesn't exist"
             raise InputError(
-                f"{path} {what}; name a folder of runs, or a run that `trueground score` or "
-                "`trueground run` has written"
+                f"{path} {reason}. Give a folder of runs, or a run written by `trueground "
+                "score` or `trueground run`"
             )
     return paths

@@ -249,8 +249,8 @@ def _sweep(
         sweep = SweepRuns.prepare(benchmark, tasks, models, options, sources, prompt or ())
     if settings.labels and len(sweep.runs) > 1:
         raise UsageError(
-            f"--labels is for the answers of one run, and these are {len(sweep.runs)}; run each by "
-            "itself, with the labels of its own answers"
+            f"--labels is for the answers of one run, and these are {len(sweep.runs)}. Start each "
+            "run separately, with the labels of its answers"
         )
     if settings.shard is not None:
         _ask_shard(sweep, out, settings, screen)

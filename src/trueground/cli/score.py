@@ -92,10 +92,10 @@ def score(
             "worst.csv", overwrite=options.get("overwrite", False)
         )
         if out_csv.exists() and any(Path(f).exists() and out_csv.samefile(f) for f in files):
-            raise OutputError(f"{out_csv} is what is to be scored; choose another --out-csv")
+            raise OutputError(f"{out_csv} is an input file. Choose another --out-csv")
     unique = "out" not in options
     if unique and options.get("shard"):
-        raise UsageError(f"--shard {options['shard']} needs --out: the place that all shards share")
+        raise UsageError(f"--shard {options['shard']} needs --out, which all shards share")
     if unique:
         name = "stdin" if files[0] == "-" else Path(files[0]).name.split(".")[0]
         options["out"] = RunDirectory.default_path(name)
@@ -137,10 +137,10 @@ def _show(
         return report.terminal_page(items, is_brief=worst is None, shows_all=whole)
 
     echo_note(result.note)
-    place = str(result.path or redact_urls(out))
-    screen.show_page({**result.summary.raw, "out": place}, page)
+    location = str(result.path or redact_urls(out))
+    screen.show_page({**result.summary.raw, "out": location}, page)
     if result.path is None:
-        screen.say(f"\nfiles  {place}/")
+        screen.say(f"\nfiles  {location}/")
 
 
 @takes()
@@ -159,8 +159,8 @@ def merge(
 
     parts = RunFiles(Path(out)).shards.folders()
     if parts:
-        found, told = _join(Path(out), parts[0])
-        screen.show({"out": out, **found}, lambda: told)
+        joined, text = _join(Path(out), parts[0])
+        screen.show({"out": out, **joined}, lambda: text)
         return
     plan = ShardedRun(out).plan  # merging removes it
     result = screen.call(merge_shards, out, command=command_line())
@@ -180,7 +180,7 @@ def _read_manifest(part: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}); choose another --out") from None
+        raise InputError(f"{path} can't be read ({error}). Choose another --out") from None
     return manifest if isinstance(manifest, dict) else {}
 
 
@@ -201,5 +201,5 @@ def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
     from trueground.evaluate import ShardedRun
 
     replies, command = ShardedRun(out).join_logs()
-    words = f"{replies:,} replies are in {out}. Score them with:\n  {join(command)}"
-    return {"replies": replies, "next": join(command)}, words
+    text = f"{replies:,} replies are in {out}. Score them with:\n  {join(command)}"
+    return {"replies": replies, "next": join(command)}, text

@@ -82,9 +82,8 @@ class LabeledSlice:
             )
         if by_run and files.anonymous:
             raise InputError(
-                f"{where}: {files.anonymous!r} has a label that does not tell of which run's "
-                'answer it is; give each line its "run", or a --labels file for each run, in '
-                "their order"
+                f"{where}: the label of {files.anonymous!r} names no run. Add "
+                '"run" to each line, or give one --labels file per run, in their order'
             )
         known = files.ids
         values = {label: array("d") for label in PREDICTED_LABELS}
@@ -169,16 +168,16 @@ class LabeledSlice:
         if stands_for < len(rows) / 2 and not self.unknown:
             drawn = max(done + 1, round(done * len(rows) / stands_for))
             raise InputError(
-                f"about {drawn - done:,} of the {drawn:,} or so answers that were drawn are not "
-                f"labeled yet: by their probabilities these {done:,} labels stand for about "
-                f"{stands_for:,.0f} of {len(rows):,} answers. Label the others, then give the "
-                "command again"
+                f"about {drawn - done:,} of about {drawn:,} sampled answers are not labeled yet. "
+                f"By their probabilities, these {done:,} labels represent about "
+                f"{stands_for:,.0f} of {len(rows):,} answers. Label the others, then rerun the "
+                "command"
             )
         if not len(rows) / 2 <= stands_for <= len(rows) * 2:
             raise InputError(
-                f"by their probabilities the labels stand for about {stands_for:,.0f} answers, and "
-                f"{len(rows):,} are scored; they were drawn from others. Draw from this run: "
-                "`trueground annotate plan RUN`"
+                f"by their probabilities, the labels represent about {stands_for:,.0f} answers, "
+                f"but {len(rows):,} are scored. They were sampled from other answers. Sample from "
+                "this run with `trueground annotate plan RUN`"
             )
         if abs(stands_for - len(rows)) > _FAR * len(rows):
             notes.append(

@@ -254,7 +254,7 @@ def find_repeats(field: str | None, check: Check) -> str | None:
     known = (QuestionRule.BY_ID, QuestionRule.QUESTION, *check.breakdowns)
     if field not in known and not check.has_breakdown(field):
         raise UsageError(
-            f"--repeats-of {field}: no record has this field; expected the field that tells which "
-            f"question is answered, one of {', '.join(known)}"
+            f"--repeats-of {field}: no record has this field. Expected the field that identifies "
+            f"the question, one of {', '.join(known)}"
         )
     return field

@@ -151,9 +151,9 @@ class StackMember:
 
     def describe(self, verdict: Verdict, _features: NDArray[np.float64]) -> str:
         """What it says of a claim, in a few words for people."""
-        known = verdict.probability if verdict.score is None else verdict.score
-        said = "supported" if verdict.supported else "not supported"
-        return f"{self.label} {said if known is None else f'{known:.2f}'}"
+        number = verdict.probability if verdict.score is None else verdict.score
+        support = "supported" if verdict.supported else "not supported"
+        return f"{self.label} {support if number is None else f'{number:.2f}'}"
 
 
 class LexicalMember(StackMember):
@@ -213,8 +213,8 @@ class EncoderMember(StackMember):
 
     def describe(self, _verdict: Verdict, features: NDArray[np.float64]) -> str:
         """See `StackMember.describe`."""
-        told = dict(zip(self.names, features.tolist(), strict=True))
-        near, least = told["cosine"], told["late20"]
+        values = dict(zip(self.names, features.tolist(), strict=True))
+        near, least = values["cosine"], values["late20"]
         return f"{self.label} {near:.2f}, {least:.2f} of the least similar words"
 
 
@@ -230,16 +230,16 @@ def make_stack(spec: ComponentSpec, make: MakeJudge) -> Judge:
         judge = _default_stack(spec, model)
         return with_threshold_option(judge, spec) if options else judge
     spec.check(("threshold", "calibration"))
-    place = f"judge file {model}"
-    fields = read_fitted(model, place, _AGAIN)
+    location = f"judge file {model}"
+    fields = read_fitted(model, location, _AGAIN)
     if fields.get("format") in CalibrationFile.FORMATS:
         return _calibrated(spec, model, make, str(fields.get("written") or fields.get("judge")))
-    file = _check_stack(fields, place)
-    labels = StackMember.make_labels([one.judge for one in file.judges])
+    file = _check_stack(fields, location)
+    labels = StackMember.make_labels([stacked.judge for stacked in file.judges])
     members = []
-    for one, label in zip(file.judges, labels, strict=True):
-        members.append(member := StackMember.open(one.judge, label, make, cache=spec.cache))
-        _check_basis(one, member, place)
+    for stacked, label in zip(file.judges, labels, strict=True):
+        members.append(member := StackMember.open(stacked.judge, label, make, cache=spec.cache))
+        _check_basis(stacked, member, location)
     judge = StackJudge(file, members)
     return with_threshold_option(judge, spec) if options else judge
 
@@ -261,11 +261,11 @@ def _default_stack(spec: ComponentSpec, model: str) -> StackJudge:
     lexical = LexicalMember(LexicalJudge(), "lexical")
     encoder = EncoderMember(model, EncoderOptions.of(spec), "bi-encoder")
     _check_basis(file.judges[0], lexical, "the stack of the package")
-    found = [encoder.encoder.checkpoint.config.get(key) for key in _SIZE]
-    if found != list(_SIZE.values()):
+    sizes = [encoder.encoder.checkpoint.config.get(key) for key in _SIZE]
+    if sizes != list(_SIZE.values()):
         raise InputError(
             f"stack:{model}: its numbers are for {MODELS['stack']}, with {_SIZE}, and this model "
-            f"has {found}. Fit some for it: trueground judge fit FILE --judges "
+            f"has {sizes}. Fit some for it: trueground judge fit FILE --judges "
             f"lexical,bi-encoder:{model} --out STACK.json"
         )
     left_out = msgspec.json.decode(LEFT_OUT.read_bytes(), type=_LeftOut)
@@ -274,36 +274,36 @@ def _default_stack(spec: ComponentSpec, model: str) -> StackJudge:
     return StackJudge(file, [lexical, encoder])
 
 
-def _check_stack(fields: dict[str, Any], place: str) -> StackFile:
+def _check_stack(fields: dict[str, Any], location: str) -> StackFile:
     if fields.get("format") != StackFile.FORMAT:
         raise InputError(
-            f"{place}: format {fields.get('format')!r}; expected {StackFile.FORMAT!r}; {_AGAIN}"
+            f"{location}: format {fields.get('format')!r}; expected {StackFile.FORMAT!r}; {_AGAIN}"
         )
     try:
         file = msgspec.convert(fields | {"fitted": FitFigures.of(fields)}, StackFile)
     except msgspec.ValidationError as error:
-        raise InputError(f"{place}: {error}; {_AGAIN}") from error
-    weights = [weight for one in file.judges for weight in one.weights.values()]
-    known = all(map(math.isfinite, (file.intercept, file.threshold, *weights)))
-    if not known or not weights or min(weights) < 0 or max(weights) == 0:
+        raise InputError(f"{location}: {error}; {_AGAIN}") from error
+    weights = [weight for stacked in file.judges for weight in stacked.weights.values()]
+    finite = all(map(math.isfinite, (file.intercept, file.threshold, *weights)))
+    if not finite or not weights or min(weights) < 0 or max(weights) == 0:
         raise InputError(
-            f"{place}: intercept, threshold and weights must be finite numbers, no weight below 0 "
-            f"and one above; {_AGAIN}"
+            f"{location}: intercept, threshold and weights must be finite numbers, no weight below "
+            f"0 and one above; {_AGAIN}"
         )
     return file
 
 
-def _check_basis(one: StackedJudge, member: StackMember, place: str) -> None:
-    """InputError where the judge is not the one that the weights were fitted for."""
-    if one.basis and one.basis != member.basis:
+def _check_basis(stacked: StackedJudge, member: StackMember, location: str) -> None:
+    """Raise InputError if the weights were fitted for another judge."""
+    if stacked.basis and stacked.basis != member.basis:
         raise InputError(
-            f"{place}: it was fitted with {one.basis!r}, and this judge is {member.basis!r}; the "
-            f"weights of one say nothing of the other; {_AGAIN}"
+            f"{location}: it was fitted with {stacked.basis!r}, and this judge is "
+            f"{member.basis!r}; the weights of one say nothing of the other; {_AGAIN}"
         )
-    if unknown := one.weights.keys() - set(member.names):
+    if unknown := stacked.weights.keys() - set(member.names):
         raise InputError(
-            f"{place}: {one.judge} has no feature {', '.join(sorted(unknown))}; expected some of "
-            f"{', '.join(member.names)}; {_AGAIN}"
+            f"{location}: {stacked.judge} has no feature {', '.join(sorted(unknown))}; expected "
+            f"some of {', '.join(member.names)}; {_AGAIN}"
         )
 
 
@@ -326,8 +326,8 @@ class StackJudge(Judge):
         self._members = list(members)
         self._judges = [member.judge for member in members if member.judge is not None]
         self._weights = [
-            np.array([one.weights.get(name, 0.0) for name in member.names])
-            for one, member in zip(file.judges, members, strict=True)
+            np.array([stacked.weights.get(name, 0.0) for name in member.names])
+            for stacked, member in zip(file.judges, members, strict=True)
         ]
         self._intercept = file.intercept
 
@@ -358,16 +358,16 @@ class StackJudge(Judge):
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request, in their order."""
-        told = [member.read(requests) for member in self._members]
+        results = [member.read(requests) for member in self._members]
         odds = np.full(len(requests), self._intercept)
-        for (_, features), weights in zip(told, self._weights, strict=True):
+        for (_, features), weights in zip(results, self._weights, strict=True):
             used = weights > 0
             odds = odds + combine(features[:, used], weights[used])
         return [
             self._verdict(
                 request,
-                [verdicts[n] for verdicts, _ in told],
-                [features[n] for _, features in told],
+                [verdicts[n] for verdicts, _ in results],
+                [features[n] for _, features in results],
                 logistic(log_odds),
             )
             for n, (request, log_odds) in enumerate(zip(requests, odds.tolist(), strict=True))
@@ -383,17 +383,17 @@ class StackJudge(Judge):
         pairs = list(zip(self._members, verdicts, strict=True))
         for member, verdict in pairs:
             if verdict.status is not Status.SCORED:
-                whys = tuple(f"{member.label}: {reason}" for reason in verdict.reasons)
-                return Verdict(status=verdict.status, reasons=whys, reply=verdict.reply)
-        own = [v for member, v in pairs if not isinstance(member, EncoderMember)]
-        first = own[0] if own else Verdict(False)
+                reasons_failed = tuple(f"{member.label}: {reason}" for reason in verdict.reasons)
+                return Verdict(status=verdict.status, reasons=reasons_failed, reply=verdict.reply)
+        with_verdicts = [v for member, v in pairs if not isinstance(member, EncoderMember)]
+        first = with_verdicts[0] if with_verdicts else Verdict(False)
         if not request.claim.strip():
             return Verdict(False, 0.0, reasons=("the claim has no words",), kind=first.kind)
         if not any(text.strip() for text in request.texts):
             return Verdict(False, 0.0, reasons=(f"no {request.source}",), kind=first.kind)
         if math.isnan(probability):
-            why = "a judge of the stack gives no score here"
-            return Verdict(status=Status.ERROR, reasons=(why,))
+            failure = "a judge of the stack gives no score here"
+            return Verdict(status=Status.ERROR, reasons=(failure,))
         supported = probability > self.threshold
         side = "above" if supported else "not above"
         line = f"probability {probability:.2f}, {side} {self.threshold:.4g}"
@@ -401,17 +401,17 @@ class StackJudge(Judge):
         weighed = "weighed: " + "; ".join(described)
         kind = None if supported else ReasonKind.BELOW_THRESHOLD
         reasons: tuple[str, ...] = (line, weighed)
-        if own and first.supported == supported:
+        if with_verdicts and first.supported == supported:
             kind, reasons = first.kind, (*first.reasons[:1], line, weighed)
-        elif own:
+        elif with_verdicts:
             reasons = (", though ".join((line, *first.reasons[:1])), weighed)
-        place = next((v for v in own if v.text is not None), Verdict(False))
+        evidence = next((v for v in with_verdicts if v.text is not None), Verdict(False))
         return Verdict(
             supported,
             probability,
-            text=place.text,
-            start=place.start,
-            end=place.end,
+            text=evidence.text,
+            start=evidence.start,
+            end=evidence.end,
             reasons=reasons,
             kind=kind,
         )
@@ -426,5 +426,5 @@ def _scores(verdict: Verdict) -> tuple[float, float, float]:
     """SCORES of one verdict; NaN for what it does not tell."""
     p, nan = verdict.probability, math.nan
     odds = nan if p is None else log_odds(p)
-    said = nan if verdict.supported is None else float(verdict.supported)
-    return odds, nan if verdict.score is None else verdict.score, said
+    supported = nan if verdict.supported is None else float(verdict.supported)
+    return odds, nan if verdict.score is None else verdict.score, supported

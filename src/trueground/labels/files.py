@@ -183,8 +183,8 @@ class LabelFiles:
             key = str(line.id), "" if line.run is None else str(line.run)
             if key in self._by_id:
                 raise InputError(
-                    f"{path}, line {number}: {key[0]!r} has a label already; several people's "
-                    'labels stand in one line, as "faithful:ANN": 1, "faithful:BEN": 0'
+                    f"{path}, line {number}: {key[0]!r} has a label already. Write the labels of "
+                    'several people in one line, such as "faithful:ANN": 1, "faithful:BEN": 0'
                 )
             self._by_id[key] = human
             share = line.probability

@@ -197,8 +197,8 @@ def _sniff(path: Path, packing: str, name: str) -> str:
     if kind is None:
         endings = ", ".join(KINDS)
         raise InputError(
-            f"{name}: cannot tell its format: it begins neither with [ nor with {{. Known endings: "
-            f"{endings}, each also with {' or '.join(PACKINGS)}"
+            f"{name}: unknown format, because it begins neither with [ nor with {{. Use one of the "
+            f"endings {endings}, each also with {' or '.join(PACKINGS)}"
         )
     if _WRAPPED.match(start):
         return "wrapped"

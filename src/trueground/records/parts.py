@@ -71,7 +71,7 @@ def file_state(name: str) -> FileState:
         files, path = fsspec.core.url_to_fs(name)
         info: dict[str, Any] = files.info(path)
     if not info.get("size"):
-        raise InputError(f"{public} is empty, or does not tell its size; it cannot be cut in parts")
+        raise InputError(f"{public} is empty or has no known size, so it can't be split into parts")
     mark = next((f"{k} {info[k]}" for k in ("ETag", "etag", "md5Hash", "LastModified", "mtime")
                  if info.get(k)), "")  # fmt: skip
     return FileState(public, int(info["size"]), mark.replace('"', ""))

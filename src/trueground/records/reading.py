@@ -98,7 +98,7 @@ class RecordSource:
             raise UsageError(f"the limit is {limit}; it must be at least 1 row")
         if split_contexts == "":
             raise UsageError(
-                '--split-contexts is empty; write what stands between contexts, as in "|"'
+                '--split-contexts is empty. Give the separator of the contexts, such as "|"'
             )
         return RecordSource(source, dict(mapping or {}), on_bad_row, limit, split_contexts)
 

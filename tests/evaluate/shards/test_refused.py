@@ -46,14 +46,14 @@ def told(
     ("words", "says"),
     [
         ("score - --shards 2 --out new", "standard input (-) cannot be cut into shards"),
-        ("score a.jsonl --shard 2/3", "--shard 2/3 needs --out: the place that all shards share"),
+        ("score a.jsonl --shard 2/3", "--shard 2/3 needs --out, which all shards share"),
         ("score a.jsonl --shards 2 --out a.jsonl", "a.jsonl is a file; name a folder"),
         ("score a.jsonl --shards 2 --out /proc/x", "cannot use /proc/x as output folder"),
         ("score bad.jsonl --shards 2 --out new/run", "bad.jsonl, line 1"),
         ("score none.jsonl --shards 2 --out new/run", "none.jsonl does not exist"),
         ("score memory://no/a.jsonl --shards 2 --out new", "memory://no/a.jsonl does not exist"),
         ("score a.jsonl --out foo://b/run", "foo://b/run cannot be used"),
-        ("run x/y --model fake:echo --out s3://b/run", "--out is the URL s3://b/run; name a path"),
+        ("run x/y --model fake:echo --out s3://b/run", "--out is the URL s3://b/run. Give a path"),
         ("merge new", "new does not exist; name the --out of a command with --shard I/N"),
         ("merge .", ". holds no shards; name the --out"),
         ("merge a.jsonl", "a.jsonl is a file; name a folder"),
@@ -98,8 +98,8 @@ def test_a_run_in_a_store_by_the_command(told: Told, capsys: pytest.CaptureFixtu
 def test_runs_are_read_from_folders(told: Told, words: str) -> None:
     code, error = told(*words.split())
     assert code == 2
-    assert "is a URL; `" in error
-    assert "reads folders on this machine: copy the run into one" in error
+    assert "is a URL, but `" in error
+    assert "reads only folders on this machine. Copy the run" in error
     assert "s3://" in error
     assert "pw" not in error
 

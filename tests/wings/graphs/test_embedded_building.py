@@ -84,7 +84,7 @@ def test_overwrite_loads_anew(tmp_path: Path) -> None:
 
 def test_one_graph_has_one_language(tmp_path: Path) -> None:
     build_graph([people(tmp_path)], tmp_path / "g", Loading())
-    with pytest.raises(GraphError, match=r"has names in 'en', .* with 'de'. Give --lang en, or"):
+    with pytest.raises(GraphError, match=r"has names in 'en', .* 'de'. Use --lang en, or"):
         build_graph([more(tmp_path)], tmp_path / "g", Loading(lang="de"))
 
 
@@ -112,7 +112,7 @@ def test_a_first_load_that_fails_can_be_begun_anew(tmp_path: Path) -> None:
 def test_folders_of_others_stay_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("x")
-    with pytest.raises(OutputError, match=r"holds 'notes\.txt' and is no knowledge graph"):
+    with pytest.raises(OutputError, match=r"contains 'notes\.txt' and isn't a knowledge graph"):
         build_graph([people(tmp_path)], tmp_path / "mine", Loading(), overwrite=True)
     assert [one.name for one in (tmp_path / "mine").iterdir()] == ["notes.txt"]
     with pytest.raises(OutputError, match="File exists; --out must name a folder"):
@@ -121,7 +121,7 @@ def test_folders_of_others_stay_as_they_are(tmp_path: Path) -> None:
 
 def test_sources_are_seen_before_anything_is_made(tmp_path: Path) -> None:
     for absent in (tmp_path / "absent.nt", tmp_path):
-        with pytest.raises(GraphError, match=r"cannot be read: .* Name one that is there"):
+        with pytest.raises(GraphError, match=r"can't read .*; expected a file of triples"):
             build_graph([people(tmp_path), absent], tmp_path / "g", Loading())
     assert not (tmp_path / "g").exists()
 
@@ -189,7 +189,7 @@ def test_a_store_that_is_gone_is_told(tmp_path: Path) -> None:
     build_graph([people(tmp_path)], out, Loading()).close()
     (store,) = out.glob("store-*")
     store.rename(tmp_path / "elsewhere")
-    with pytest.raises(GraphError, match=r"store-1 cannot be read: .* graph load SOURCE"):
+    with pytest.raises(GraphError, match=r"can't read .*store-1: .* graph load SOURCE"):
         open_graph(out)
 
 
@@ -263,7 +263,7 @@ def test_the_store_is_in_the_folder(tmp_path: Path, store: str) -> None:
     build_graph([people(tmp_path)], tmp_path / "g", Loading()).close()
     path = tmp_path / "g" / "graph.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "store": store}))
-    with pytest.raises(GraphError, match=r"graph\.json cannot be read: .*store"):
+    with pytest.raises(GraphError, match=r"can't read .*graph\.json: .*store"):
         open_graph(tmp_path / "g")
 
 
@@ -321,7 +321,7 @@ def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path, name: str) -> None:
     words = [sys.executable, "-c", FULL, str(path), str(tmp_path / "g")]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "File too large" in done.stdout, done.stderr
-    assert "cannot be read" not in done.stdout
+    assert "can't read" not in done.stdout
     assert [one.name for one in (tmp_path / "g").iterdir()] == ["graph.json"]
 
 

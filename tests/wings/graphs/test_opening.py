@@ -61,7 +61,7 @@ def test_a_folder_knows_its_language(tmp_path: Path) -> None:
     assert isinstance(opened, EmbeddedGraph)
     assert opened.lang == "de"
     open_graph(tmp_path / "g", lang="de").close()
-    with pytest.raises(GraphError, match="was loaded with names in 'de', and 'en' is asked"):
+    with pytest.raises(GraphError, match=r"was loaded with names in 'de', not .* 'en'"):
         open_graph(tmp_path / "g", lang="en")
 
 
@@ -70,7 +70,7 @@ def test_what_is_not_there_is_told_with_what_could_be(tmp_path: Path, written: s
     place = tmp_path / written if written.strip() else written
     with pytest.raises(GraphError, match=r"sparql:URL or wikidata") as caught:
         open_graph(place)
-    assert "a folder that `trueground graph load` made" in str(caught.value)
+    assert "a folder made by `trueground graph load`" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -150,9 +150,9 @@ def test_short_entities_are_read(tmp_path: Path, before: int, comment: str) -> N
 @pytest.mark.parametrize("name", ["pipe.nt", "pipe.json", "pipe"])
 def test_a_pipe_is_no_file(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
-    with pytest.raises(GraphError, match="is no regular file; expected"):
+    with pytest.raises(GraphError, match="isn't a regular file; expected"):
         open_graph(tmp_path / name)
-    with pytest.raises(GraphError, match="is no regular file; expected"):
+    with pytest.raises(GraphError, match="isn't a regular file; expected"):
         build_graph([tmp_path / name], tmp_path / "g", Loading())
     assert not (tmp_path / "g").exists()
 
@@ -188,9 +188,8 @@ def test_blank_nodes_stay_whole_however_lines_are_spaced(
 )
 def test_a_nul_character_is_refused_with_its_place(tmp_path: Path, name: str, content: str) -> None:
     path = write(tmp_path / name, content)
-    place = (
-        rf"{re.escape(name)}, (entry 1|row 1 .*|line 1|<urn:a> <.*>).*: found .*(NUL|no RDF/XML)"
-    )
+    location = rf"{re.escape(name)}, (entry 1|row 1 .*|line 1|<urn:a> <.*>).*"
+    place = location + ": found .*(NUL|invalid RDF/XML)"
     with pytest.raises(GraphError, match=place):
         open_graph(path)
     with pytest.raises(GraphError, match=place):
@@ -198,10 +197,10 @@ def test_a_nul_character_is_refused_with_its_place(tmp_path: Path, name: str, co
 
 
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
-    with pytest.raises(GraphError, match=r"is no knowledge graph: graph\.json"):
+    with pytest.raises(GraphError, match=r"isn't a knowledge graph: graph\.json"):
         open_graph(tmp_path)
     (tmp_path / "graph.json").write_text("{}")
-    with pytest.raises(GraphError, match=r"graph\.json cannot be read"):
+    with pytest.raises(GraphError, match=r"can't read .*graph\.json"):
         open_graph(tmp_path)
     (tmp_path / "graph.json").write_text('{"trueground_graph": 99}')
     with pytest.raises(GraphError, match="found format 99, and this trueground reads"):

@@ -537,7 +537,7 @@ def test_ctrl_c_ends_the_waiting(corpus: Path, tmp_path: Path) -> None:
         ) as waiting,
     ):
         assert waiting.stdout is not None
-        assert "another process builds" in waiting.stdout.readline()
+        assert "another process is building" in waiting.stdout.readline()
         waiting.send_signal(signal.SIGINT)
         _, words = waiting.communicate(timeout=10)
     assert "KeyboardInterrupt" in words
@@ -615,8 +615,8 @@ def test_the_parts_that_keep_files(written: str, found: list[str]) -> None:
         ("hybrid:'letters'", "needs two or more retrievers, found 1"),
         ("hybrid:'letters + '", "found nothing on one side|joins two or more"),
         ("hybrid:'letters +  + letters'", "found nothing on one side"),
-        ("hybrid:'letters+letters'", "expected a blank on each side of the \\+ between"),
-        ("hybrid:'letters(weight=2) +letters'", "expected a blank on each side of the \\+"),
+        ("hybrid:'letters+letters'", "expected a space on each side of the \\+ between"),
+        ("hybrid:'letters(weight=2) +letters'", "expected a space on each side of the \\+"),
         ("hybrid:'dense:a+letters'", "found 1; .* with a space on each side of the"),
         ("hybrid:'letters + letters'(depth=0)", "depth='0'; expected a whole number, 1 or more"),
         ("hybrid:'letters + letters'(k=-1)", "k='-1'; expected a number, 0 or more"),

@@ -83,10 +83,10 @@ class _Match:
 
     def values(self) -> tuple[float, float, float]:
         """Precision, recall and F1; 0 where a side has no tokens."""
-        own = self._best[self._response.counted]
-        if not len(own) or not self._count:
+        counted = self._best[self._response.counted]
+        if not len(counted) or not self._count:
             return 0.0, 0.0, 0.0
-        precision, recall = float(own.mean()), self._recall / self._count
+        precision, recall = float(counted.mean()), self._recall / self._count
         total = precision + recall
         return precision, recall, 2 * precision * recall / total if total else 0.0
 
@@ -114,15 +114,19 @@ class BertScore(Comparer):
     def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
         """One comparison for each request; equal pairs are read once."""
         pairs = [[(r.response.strip(), text.strip()) for text in r.texts] for r in requests]
-        asked = list(dict.fromkeys(pair for own in pairs for pair in own if all(pair)))
+        unique = list(
+            dict.fromkeys(pair for request_pairs in pairs for pair in request_pairs if all(pair))
+        )
 
-        def compute(places: list[int]) -> Floats:
-            return self._compute([asked[place] for place in places])
+        def compute(numbers: list[int]) -> Floats:
+            return self._compute([unique[number] for number in numbers])
 
-        rows = self._store.rows(asked, len(VALUES), compute)
-        known = dict(zip(asked, rows, strict=True))
+        rows = self._store.rows(unique, len(VALUES), compute)
+        values_of = dict(zip(unique, rows, strict=True))
         blank = np.zeros(len(VALUES), np.float32)
-        return [_best([known.get(pair, blank) for pair in own]) for own in pairs]
+        return [
+            _best([values_of.get(pair, blank) for pair in request_pairs]) for request_pairs in pairs
+        ]
 
     @property
     def problem(self) -> str | None:
@@ -173,17 +177,19 @@ class BertScore(Comparer):
         passing = [(text, window) for text in beside for window in windows[text]]
         for block in _blocks(passing, lambda item: self._size(item[1])):
             tokens = self._read([window for _, window in block])
-            for (text, _), one in zip(block, tokens, strict=True):
+            for (text, _), tokens_of_window in zip(block, tokens, strict=True):
                 for match in beside[text]:
-                    match.add(one)
+                    match.add(tokens_of_window)
         return matches
 
     def _read(self, windows: Sequence[_Window]) -> list[_Tokens]:
         states = self._encoder.states([window.text for window in windows])
         return [
             # Without a window before it also a token of no character counts: a space put first.
-            _Tokens(one.vectors, ~one.special & ((one.ends > window.seen) | (window.seen == 0)))
-            for window, one in zip(windows, states, strict=True)
+            _Tokens(
+                state.vectors, ~state.special & ((state.ends > window.seen) | (window.seen == 0))
+            )
+            for window, state in zip(windows, states, strict=True)
         ]
 
     def _size(self, window: _Window) -> int:

@@ -101,22 +101,22 @@ class LLMComparer(LLMComponent, Comparer):
     def _call(self, request: ComparisonRequest, texts: Sequence[str]) -> ChatRequest:
         """The call about a response and these texts: its references, or its contexts."""
         marks = Prompt.marks((request.history, request.question, request.response), texts)
-        shown = {
+        contents = {
             "conversation": request.history,
             "question": request.question,
             "response": request.response,
             "reference" if "reference" in self._places else "context": texts,
         }
-        places = marks.fields(shown, keep=("response",))
-        return ChatRequest(self._prompt.fill(places), self._params)
+        fields = marks.fields(contents, keep=("response",))
+        return ChatRequest(self._prompt.fill(fields), self._params)
 
     def _read(self, reply: Reply) -> Comparison:
         """What the reply says, or why it says nothing."""
         if reply.status is None:
             return self._read_answer(reply)
-        why = reply.describe_failure("what is to be shown together")
+        reason = reply.describe_failure("what is to be shown together")
         raw = reply.shortened_text() if reply.status is Status.TRUNCATED else None
-        return Comparison(status=reply.status, reply=raw, reason=why)
+        return Comparison(status=reply.status, reply=raw, reason=reason)
 
     def _read_answer(self, reply: Reply) -> Comparison:
         verdict = read_verdict(reply.text)
@@ -183,5 +183,5 @@ def read_category(reply: str) -> str | None:
 
 
 def _unparseable(reply: Reply, lacking: str) -> Comparison:
-    why = f"the model's reply cannot be read: {lacking}"
-    return Comparison(status=Status.UNPARSEABLE, reply=reply.shortened_text(), reason=why)
+    reason = f"the model's reply cannot be read: {lacking}"
+    return Comparison(status=Status.UNPARSEABLE, reply=reply.shortened_text(), reason=reason)

@@ -86,16 +86,19 @@ class Q2(Comparer):
         knowledge = " ".join(request.texts)
         if not request.response.strip():
             return Comparison(status=Status.NO_CLAIMS, reason="the response is blank")
-        asked = (self._ask(c, request.response, knowledge) for c in candidates(request.response))
-        questions = [one for one in asked if one is not None]
+        answers = (self._ask(c, request.response, knowledge) for c in candidates(request.response))
+        questions = [question for question in answers if question is not None]
         if questions:
             n = len(questions)
-            means = {value: math.fsum(one[value] for one in questions) / n for value in self.values}
+            means = {
+                value: math.fsum(question[value] for question in questions) / n
+                for value in self.values
+            }
             return Comparison(means, detail={"questions": questions})
         label = self._entailment.best(knowledge, request.response)
         if label is None:
-            why = "no question could be asked, and the entailment model cannot read the response"
-            return Comparison(status=Status.TOO_LONG, reason=f"{why}: it is too long")
+            reason = "no question could be asked, and the entailment model cannot read the response"
+            return Comparison(status=Status.TOO_LONG, reason=f"{reason}: it is too long")
         value = _LABELS.get(label, 0.5)
         return Comparison({"f1": value, "nli": value}, detail={"questions": [], "entails": label})
 
@@ -106,8 +109,8 @@ class Q2(Comparer):
                 continue
             if self._finder.free_tokens([question])[0] < MIN_KNOWLEDGE_TOKENS:
                 continue  # it leaves no room for a text beside it
-            own = self._answer(question, response)
-            if own is None or _clean(own) != _clean(candidate):
+            response_answer = self._answer(question, response)
+            if response_answer is None or _clean(response_answer) != _clean(candidate):
                 continue
             answer = self._answer(question, knowledge)
             f1 = nli = _overlap(candidate, answer or "")
@@ -128,9 +131,11 @@ class Q2(Comparer):
         (room,) = self._finder.free_tokens([question])
         spans = cut_windows([(text, room)], self._finder.lengths)[(text, room)]
         answers = [self._finder.find(question, text[start:end]) for start, end in spans]
-        some = [one for one in answers if one.text is not None]
+        some = [answer for answer in answers if answer.text is not None]
         # A span that ends before it begins is no answer, however sure, where there is another.
-        return max(some, key=lambda one: (bool(one.text), one.score)).text if some else None
+        return (
+            max(some, key=lambda answer: (bool(answer.text), answer.score)).text if some else None
+        )
 
 
 class _Entailment(EncoderComponent):
@@ -162,7 +167,7 @@ class _Entailment(EncoderComponent):
             return None
         spans = cut_windows([(premise, room)], self.encoder.lengths)[(premise, room)]
         labels = [self._label(premise[start:end], hypothesis) for start, end in spans]
-        return max(labels, key=lambda one: one[1])[0] if labels else None
+        return max(labels, key=lambda label: label[1])[0] if labels else None
 
     def _label(self, premise: str, hypothesis: str) -> tuple[str, float]:
         """The likeliest label, and the logit of entailment above the others' best."""
@@ -179,9 +184,9 @@ def _clean(text: str) -> str:
 
 def _overlap(candidate: str, answer: str) -> float:
     """Token F1 of the two, 0 where nothing is shared."""
-    ours, theirs = _clean(candidate).split(), _clean(answer).split()
-    common = sum((Counter(ours) & Counter(theirs)).values())
-    return 2 * common / (len(ours) + len(theirs)) if common else 0.0
+    expected, actual = _clean(candidate).split(), _clean(answer).split()
+    common = sum((Counter(expected) & Counter(actual)).values())
+    return 2 * common / (len(expected) + len(actual)) if common else 0.0
 
 
 def candidates(response: str) -> list[str]:
@@ -195,12 +200,12 @@ def candidates(response: str) -> list[str]:
         named += [view.of(*span).strip() for span in names]
         for span in _phrases(view.words):
             # More than a determiner beside the words that are candidates already.
-            words = (
+            positions = (
                 at
                 for at in range(*span)
                 if not WORD_LISTS.among(view.words[at].lower, "determiner")
             )
-            if not inside.issuperset(words):
+            if not inside.issuperset(positions):
                 nouns.append(view.of(*span).strip())
     unique: dict[str, str] = {}
     for text in (*named, *nouns):
@@ -213,43 +218,43 @@ def is_personal(question: str) -> bool:
     return any(word.lower in _PERSONAL for word in View(question).words)
 
 
-def _names(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+def _names(tokens: Sequence[Word]) -> Iterator[tuple[int, int]]:
     """Runs of names and values; a capital at the beginning of a sentence says nothing by itself."""
     last = 0
-    for at in range(len(words)):
-        if at < last or not _is_named(words, at):
+    for at in range(len(tokens)):
+        if at < last or not _is_named(tokens, at):
             continue
         last = at + 1
-        while last < len(words) and not words[last].gap:
-            inside = words[last].lower in _INSIDE
-            after = last + 1 < len(words) and not words[last + 1].gap
-            if _is_named(words, last):
+        while last < len(tokens) and not tokens[last].gap:
+            inside = tokens[last].lower in _INSIDE
+            after = last + 1 < len(tokens) and not tokens[last + 1].gap
+            if _is_named(tokens, last):
                 last += 1
-            elif inside and after and words[last + 1].name and words[at].name:
+            elif inside and after and tokens[last + 1].name and tokens[at].name:
                 last += 2
             else:
                 break
         yield at, last
 
 
-def _is_named(words: Sequence[Word], at: int) -> bool:
-    word = words[at]
+def _is_named(tokens: Sequence[Word], at: int) -> bool:
+    word = tokens[at]
     if not word.name or word.value:
         return word.value
     opens = at == 0 and (WORD_LISTS.is_finite(word.lower) or WORD_LISTS.is_adverb(word.lower))
     return not (opens or _is_small(word.lower))
 
 
-def _phrases(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+def _phrases(tokens: Sequence[Word]) -> Iterator[tuple[int, int]]:
     """Runs of words that are neither small words, verbs nor adverbs, with their determiner."""
     last = 0
-    for at in range(len(words)):
-        if at < last or not _is_nominal(words[at]):
+    for at in range(len(tokens)):
+        if at < last or not _is_nominal(tokens[at]):
             continue
         last = at + 1
-        while last < len(words) and _is_nominal(words[last]) and not words[last].gap:
+        while last < len(tokens) and _is_nominal(tokens[last]) and not tokens[last].gap:
             last += 1
-        before = at and not words[at].gap and WORD_LISTS.among(words[at - 1].lower, "determiner")
+        before = at and not tokens[at].gap and WORD_LISTS.among(tokens[at - 1].lower, "determiner")
         yield at - 1 if before else at, last
 
 

@@ -98,19 +98,29 @@ class Bem(_Classifier):
         triples = [
             [(r.response, text, r.question) for text in r.texts if text.strip()] for r in requests
         ]
-        asked = [
-            own if request.response.strip() else []
-            for request, own in zip(requests, triples, strict=True)
+        to_read = [
+            request_triples if request.response.strip() else []
+            for request, request_triples in zip(requests, triples, strict=True)
         ]
-        tokens = self._count(text for own in asked for triple in own for text in triple)
+        tokens = self._count(
+            text for request_triples in to_read for triple in request_triples for text in triple
+        )
         # One special token more stands between reference and question.
         room = self.encoder.window - self.encoder.specials - 1
-        fits = [all(sum(tokens[t] for t in triple) <= room for triple in own) for own in asked]
+        fits = [
+            all(sum(tokens[t] for t in triple) <= room for triple in request_triples)
+            for request_triples in to_read
+        ]
         # Where one reference does not fit, the others are not the maximum.
-        known = self._shares(t for own, fit in zip(asked, fits, strict=True) if fit for t in own)
+        scores = self._shares(
+            t
+            for request_triples, fit in zip(to_read, fits, strict=True)
+            if fit
+            for t in request_triples
+        )
         results = []
-        for own, read, fit in zip(triples, asked, fits, strict=True):
-            if not own:
+        for request_triples, read, fit in zip(triples, to_read, fits, strict=True):
+            if not request_triples:
                 reason = "there is no reference that is not blank"
                 results.append(Comparison(status=Status.NOT_APPLICABLE, reason=reason))
             elif not read:
@@ -119,10 +129,10 @@ class Bem(_Classifier):
                 reason = "response, reference and question together exceed the model's window of "
                 reason += f"{self.encoder.window} tokens"
                 results.append(Comparison(status=Status.TOO_LONG, reason=reason))
-            elif not all(math.isfinite(known[triple]) for triple in read):
+            elif not all(math.isfinite(scores[triple]) for triple in read):
                 results.append(Comparison(status=Status.ERROR, reason=NOT_FINITE))
             else:
-                results.append(Comparison({"bem": max(known[triple] for triple in read)}))
+                results.append(Comparison({"bem": max(scores[triple] for triple in read)}))
         return results
 
 
@@ -141,22 +151,26 @@ class FaithCritic(_Classifier):
         """One comparison for each request; equal pairs are read once."""
         free = self.encoder.window - self.encoder.specials
         tokens = self._count(r.response for r in requests if r.response.strip())
-        label_names = [
+        knowledge_limits = [
             (" ".join(t for t in r.texts if t.strip()), free - tokens.get(r.response, free))
             for r in requests
         ]
-        windows = cut_windows((w for w in label_names if w[1] > 0), self.encoder.lengths)
-        spans = [windows.get(w, []) for w in label_names]
+        windows = cut_windows((w for w in knowledge_limits if w[1] > 0), self.encoder.lengths)
+        spans = [windows.get(w, []) for w in knowledge_limits]
         pairs = [
             # Pieces of knowledge that are too small say nothing.
             []
-            if len(own) > 1 and room < MIN_EVIDENCE_TOKENS
-            else [(knowledge[start:end], request.response) for start, end in own]
-            for request, (knowledge, room), own in zip(requests, label_names, spans, strict=True)
+            if len(request_spans) > 1 and room < MIN_EVIDENCE_TOKENS
+            else [(knowledge[start:end], request.response) for start, end in request_spans]
+            for request, (knowledge, room), request_spans in zip(
+                requests, knowledge_limits, spans, strict=True
+            )
         ]
-        known = self._shares(pair for own in pairs for pair in own)
+        scores = self._shares(pair for request_spans in pairs for pair in request_spans)
         return [
-            self._compare(request, label_names[i][0], spans[i], [known[pair] for pair in pairs[i]])
+            self._compare(
+                request, knowledge_limits[i][0], spans[i], [scores[pair] for pair in pairs[i]]
+            )
             for i, request in enumerate(requests)
         ]
 

@@ -122,8 +122,8 @@ class ClaimView:
         text = list(self.text)
         for value in without:
             text[value.start : value.end] = " " * (value.end - value.start)
-        found = spellings("".join(text))
-        return {w: n for w, n in found.items() if w not in self.asked_words} or found
+        counts = spellings("".join(text))
+        return {w: n for w, n in counts.items() if w not in self.asked_words} or counts
 
 
 @lru_cache(64)

@@ -43,7 +43,7 @@ _READ = 0.5  # share of the claim from which a sentence is searched for contradi
 _NEARLY = 0.05  # sentences so near to the best may clear the claim of a contradiction
 _TRIED = 3  # such sentences
 _APART = 0.6  # share of the claim below which its words only stand here and there
-_CHECKED = 300  # tokens: a longer claim is a text, to which the checks do not apply
+MAX_CHECKED_TOKENS = 300  # tokens: a longer claim is a text, to which the checks do not apply
 
 # Comparisons of a claim's words and values with those of its texts. Most claims need fewer than a
 # hundred; only numbers that a long claim and a long text both repeat need more than their length.
@@ -100,12 +100,12 @@ def find_evidence(claim: ClaimView, context: ContextView) -> Evidence:
     """Compare a claim with its texts, read as one. Raises WorkLimitError."""
     if not claim.items or not context.starts[-1]:
         return Evidence(np.zeros(len(NAMES)), None, [])
-    found = _Comparison(claim, context)
-    window, place = found.find_place()
+    comparison = _Comparison(claim, context)
+    window, place = comparison.find_place()
     missing = [i for i, there in zip(claim.items, place.there, strict=True) if not there]
     text = context.texts[place.text]
     kinds = text.value_kinds(range(place.first, place.end))
-    if not found.scores:  # no sentence is closer than others, so the first text isn't special
+    if not comparison.scores:  # no sentence is closer than others, so the first text isn't special
         kinds = context.first_value_kinds
     values = [
         item
@@ -113,12 +113,12 @@ def find_evidence(claim: ClaimView, context: ContextView) -> Evidence:
         if item.value and (not item.counts or (item.value.kind, item.value.unit) in kinds)
     ]
     names = [item for item in missing if item.name]
-    against, sure = found.find_contradiction()
+    against, sure = comparison.find_contradiction()
     features = (
-        found.spelled(),
-        found.scores.get(found.order[0], 0.0) / found.every,
+        comparison.spelled(),
+        comparison.scores.get(comparison.order[0], 0.0) / comparison.every,
         window,
-        max(map(found.repeated, found.order[:2])) if found.scores else 0.0,
+        max(map(comparison.repeated, comparison.order[:2])) if comparison.scores else 0.0,
         min(_AT_MOST, len(values)),
         min(_AT_MOST, len({item.key for item in names})),
         float(sure),
@@ -182,7 +182,7 @@ class _Comparison:
 
     def _score(self) -> dict[int, float]:
         """The weight of the claim that sentences have; of long texts only the best are listed."""
-        frequent = {key for key, found in self.postings.items() if len(found) > MAX_RARE}
+        frequent = {key for key, sentences in self.postings.items() if len(sentences) > MAX_RARE}
         if not frequent:
             return _add_weights(self.weighed, self.postings)
         rare = self.postings.keys() - frequent
@@ -252,13 +252,13 @@ class _Comparison:
         text, sentence = self.context.locate(number)
         present = set(self.context.texts[text].sentences[sentence])
         keys = {key for key in present if key[0] != "_"} or present
-        own = {item.key for item in self.claim.items}
-        return len(keys & own) / len(keys) if keys else 0.0
+        claim_keys = {item.key for item in self.claim.items}
+        return len(keys & claim_keys) / len(keys) if keys else 0.0
 
     def find_contradiction(self) -> tuple[Reason | None, bool]:
         """What the best sentence says instead; nothing where one as good does not contradict."""
         first: tuple[Reason | None, bool] = (None, False)
-        if not 0 < len(self.claim.tokens) <= _CHECKED:
+        if not 0 < len(self.claim.tokens) <= MAX_CHECKED_TOKENS:
             return first
         best = self.scores.get(self.order[0], 0.0)
         least = max(_READ * self.every, best - _NEARLY * self.every)
@@ -266,10 +266,10 @@ class _Comparison:
             if self.scores.get(number, 0.0) < least:
                 break
             text, sentence = self.context.locate(number)
-            found = find_rival(self.claim, self.context.texts[text], sentence)
-            if found[0] is None:
-                return found
-            first = first if first[0] else found
+            rival = find_rival(self.claim, self.context.texts[text], sentence)
+            if rival[0] is None:
+                return rival
+            first = first if first[0] else rival
         return first
 
 
@@ -308,7 +308,7 @@ def _mask(bits: Mapping[int, int], numbers: Sequence[int]) -> int:
     return mask
 
 
-_KEPT = 256  # texts that stay read: requests about one text come one after the other
+MAX_CACHED_TEXTS = 256  # texts that stay read: requests about one text come one after the other
 _EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
 
 
@@ -349,7 +349,7 @@ def _read_texts(requests: Sequence[JudgeRequest]) -> Iterator[tuple[JudgeRequest
     for request in requests:
         if request.texts != texts:
             texts = request.texts
-            if len(views) > _KEPT:
+            if len(views) > MAX_CACHED_TEXTS:
                 views = {}
             for text in texts:
                 if text not in views:
@@ -379,11 +379,11 @@ def _find_first_stated(ways: Sequence[str], text: TextView) -> tuple[int, int] |
     return None
 
 
-def _find_stated(wanted: str, text: TextView) -> tuple[int, int] | None:
+def _find_stated(phrase: str, text: TextView) -> tuple[int, int] | None:
     source = text.text
-    at = source.find(wanted)
+    at = source.find(phrase)
     while at >= 0:
-        end = at + len(wanted)
+        end = at + len(phrase)
         after = at + 1
         whole = not (at and source[at - 1].isalnum()) and not source[end : end + 1].isalnum()
         if whole and text.spans:
@@ -392,10 +392,10 @@ def _find_stated(wanted: str, text: TextView) -> tuple[int, int] | None:
             if cautions.first_end <= at:
                 after = cautions.stop  # what precedes the claim here precedes it all along
             elif cautions.last_start >= end:
-                after = max(after, cautions.last_start - len(wanted) + 1)
+                after = max(after, cautions.last_start - len(phrase) + 1)
             else:
                 return at, end
-        at = source.find(wanted, after)
+        at = source.find(phrase, after)
     return None
 
 
@@ -410,36 +410,38 @@ def _decide(request: JudgeRequest, context: ContextView) -> Verdict:
             return Verdict(True, likely, text=number, start=start, end=end, reasons=why)
     claim = ClaimView(request.claim, request.asked)
     try:
-        found = find_evidence(claim, context)
+        evidence = find_evidence(claim, context)
     except WorkLimitError as error:
         return Verdict(status=Status.TOO_LONG, reasons=(str(error),))
-    if found.place is None:
+    if evidence.place is None:
         kind = ReasonKind.NO_CONTEXT if claim.items else ReasonKind.NO_WORDS
         line = f"no {request.source}" if claim.items else "the claim has no words of its own"
         return Verdict(False, 0.0, reasons=(line,), kind=kind)
-    return _weigh(claim, found, found.place, context.texts[found.place.text], request.source)
+    return _weigh(
+        claim, evidence, evidence.place, context.texts[evidence.place.text], request.source
+    )
 
 
 def _weigh(
-    claim: ClaimView, found: Evidence, place: BestPlace, text: TextView, source: str
+    claim: ClaimView, evidence: Evidence, best: BestPlace, text: TextView, source: str
 ) -> Verdict:
-    likely = probability(found.features, weights())
-    if found.doubtful:
+    likely = probability(evidence.features, weights())
+    if evidence.doubtful:
         likely = capped(likely)
-    elif found.whole:
+    elif evidence.whole:
         likely = lifted(likely)
     supported = likely > LexicalJudge.threshold
-    why: Reason | None = None
+    doubt: Reason | None = None
     if not supported:
-        weak = explain_weak(claim, place.said, place.there, place.end - place.first)
-        why = join_reasons(found.doubts) if found.doubts else weak
-    line = why.text if why else explain_support(claim, place.there)
+        weak = explain_weak(claim, best.said, best.there, best.end - best.first)
+        doubt = join_reasons(evidence.doubts) if evidence.doubts else weak
+    line = doubt.text if doubt else explain_support(claim, best.there)
     return Verdict(
         supported,
         likely,
-        text=place.text,
-        start=text.spans[place.first][0],
-        end=text.spans[place.end - 1][1],
+        text=best.text,
+        start=text.spans[best.first][0],
+        end=text.spans[best.end - 1][1],
         reasons=(line.replace("the context", f"the {source}"),),
-        kind=why.kind if why else None,
+        kind=doubt.kind if doubt else None,
     )

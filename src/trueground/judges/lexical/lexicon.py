@@ -238,11 +238,11 @@ def _light() -> frozenset[str]:
 @cache
 def _rarities() -> dict[str, float]:
     """The table of rarity.txt: a value and the keys that have it, one value a line."""
-    found: dict[str, float] = {}
+    rarities: dict[str, float] = {}
     for line in _lines("rarity.txt"):
         value, _, words = line.partition(":")
-        found.update(dict.fromkeys(words.split(), float(value)))
-    return found
+        rarities.update(dict.fromkeys(words.split(), float(value)))
+    return rarities
 
 
 def _lines(name: str) -> list[str]:

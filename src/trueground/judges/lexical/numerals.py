@@ -103,8 +103,8 @@ def unit_at(text: str, at: int) -> tuple[str, float, int] | None:
         name = "°" + match["degree"][0].upper()
     else:
         name = (match["sym"] or match["word"]).replace(" ", "")
-    known = _units().get(name) or _units().get(name.lower() + "\0")
-    return (*known, match.end()) if known else None
+    unit = _units().get(name) or _units().get(name.lower() + "\0")
+    return (*unit, match.end()) if unit else None
 
 
 @cache

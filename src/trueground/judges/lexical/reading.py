@@ -23,13 +23,13 @@ _CITATION = re.compile(r"\[\d+(?:\s*[,–-]\s*\d+)*\]")
 
 def read(text: str, start: int, end: int, values: Sequence[Value]) -> list[Token]:
     """The tokens of `text[start:end]`, of which `values` are the values."""
-    known = {value.start: value for value in values}
+    values_by_start = {value.start: value for value in values}
     tokens: list[Token] = []
     taken = start
     for match in _TOKENS.finditer(text, start, end):
         begin = match.start()
         if begin >= taken:
-            value = known.get(begin)
+            value = values_by_start.get(begin)
             taken = value.end if value else match.end()
             tokens.append(Token(word_of(match[0]), text[begin:taken], value))
     return tokens
@@ -40,10 +40,10 @@ def spellings(text: str) -> Counter[str]:
     if is_spaceless(text):
         return Counter(spaceless_keys(text))
     lower = text.lower()
-    found = Counter(_spaced(lower).split() if _is_plain(lower) else _WORDS.findall(lower))
+    counts = Counter(_spaced(lower).split() if _is_plain(lower) else _WORDS.findall(lower))
     for article in ("a", "an", "the"):
-        del found[article]
-    return found
+        del counts[article]
+    return counts
 
 
 def split_words(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[list[str]]:

@@ -47,16 +47,16 @@ def join_reasons(reasons: Sequence[Reason]) -> Reason:
 
     Of two that speak of the same words the first is left; before a missing name goes its rival.
     """
-    ordered = sorted(reasons, key=lambda one: _ORDER.index(one.kind))
+    ordered = sorted(reasons, key=lambda reason: _ORDER.index(reason.kind))
     kind, about = ordered[0].kind, ordered[0].about
     if kind is ReasonKind.NAME:
-        ordered.sort(key=lambda one: not (one.rival and one.about >= about))
+        ordered.sort(key=lambda reason: not (reason.rival and reason.about >= about))
     spoken: set[str] = set()
     texts: list[str] = []
-    for one in ordered:
-        if one.text not in texts and not (one.about and one.about <= spoken):
-            texts.append(one.text)
-            spoken |= one.about
+    for reason in ordered:
+        if reason.text not in texts and not (reason.about and reason.about <= spoken):
+            texts.append(reason.text)
+            spoken |= reason.about
     return Reason(kind, "; ".join(texts[:_PARTS]))
 
 
@@ -69,14 +69,14 @@ def explain_missing(
     """The values and names of the claim that no text has, together; `text` is the nearest one."""
     if values or names:
         numbers = (_with_nearest(claim, item, text) for item in _different(claim, values))
-        written: dict[str, None] = {}
+        phrases: dict[str, None] = {}
         for phrase in chain(numbers, _phrases(names)):
-            written[phrase] = None
-            if len(written) > _NAMED:
+            phrases[phrase] = None
+            if len(phrases) > _NAMED:
                 break  # each number is compared with all of the text, and the rest is not shown
         kind = ReasonKind.NUMBER if values else ReasonKind.NAME
         about = frozenset(item.token.spelling for item in (*values, *names))
-        yield Reason(kind, f"not in the context: {_listed(list(written), len(written))}", about)
+        yield Reason(kind, f"not in the context: {_listed(list(phrases), len(phrases))}", about)
 
 
 def explain_weak(
@@ -121,8 +121,8 @@ def _spelled(items: Sequence[ClaimItem]) -> str:
     for item in sorted(items, key=lambda item: -item.weight):
         if item.token.spelling and not item.token.word.light and not item.counts:
             heaviest.setdefault(item.token.spelling, item)
-    shown = sorted(list(heaviest.values())[:_NAMED], key=lambda item: item.at)
-    return _listed([repr(item.token.spelling) for item in shown], len(heaviest))
+    named = sorted(list(heaviest.values())[:_NAMED], key=lambda item: item.at)
+    return _listed([repr(item.token.spelling) for item in named], len(heaviest))
 
 
 def _listed(words: Sequence[str], of: int) -> str:
@@ -152,7 +152,7 @@ def _with_nearest(claim: ClaimView, item: ClaimItem, text: TextView) -> str:
     value = item.value
     if value is None:
         return repr(item.token.spelling)
-    written = claim.text[value.start : value.end]
+    spelling = claim.text[value.start : value.end]
     nearest = text.nearest.find(value)
     noun = "date" if value.kind == "date" else "number"
-    return written if nearest is None else f"{written} (nearest {noun} {nearest})"
+    return spelling if nearest is None else f"{spelling} (nearest {noun} {nearest})"

@@ -335,23 +335,26 @@ def _plain_month(text: str, at: int, name: str) -> bool:
     return not ambiguous or _MONTH_NEEDS.search(text, max(0, at - 8), at) is not None
 
 
-def agrees(claimed: Value, found: Value, about: bool = False) -> bool:
-    """Whether `found` supports `claimed`; a date may say more than the claim, never less.
+def agrees(claimed: Value, value: Value, about: bool = False) -> bool:
+    """Return whether `value` supports `claimed`. A date may be more precise than the claim.
 
-    With `about` the claim says that its number is rounded.
+    Args:
+        claimed: The value of the claim.
+        value: The value of the text.
+        about: Whether the claim says that its number is rounded.
     """
     if claimed.kind == "date":
-        return _date_agrees(claimed, found)
-    if claimed.kind != found.kind and not (claimed.kind == "number" and found.kind == "date"):
+        return _date_agrees(claimed, value)
+    if claimed.kind != value.kind and not (claimed.kind == "number" and value.kind == "date"):
         return False
-    if claimed.amount is None or found.amount is None:
+    if claimed.amount is None or value.amount is None:
         return False
-    if claimed.unit == found.unit:
-        return _near(claimed.amount, found.amount, ABOUT if about else tolerance(claimed, found))
-    if claimed.unit == "month" and found.unit is None:  # "aged 35" is 35 years
-        return _near(claimed.amount, found.amount * 12, EXACT)
-    if claimed.unit is None and found.unit != "percent":
-        return _near(claimed.amount, found.amount / found.scale, ABOUT if about else EXACT)
+    if claimed.unit == value.unit:
+        return _near(claimed.amount, value.amount, ABOUT if about else tolerance(claimed, value))
+    if claimed.unit == "month" and value.unit is None:  # "aged 35" is 35 years
+        return _near(claimed.amount, value.amount * 12, EXACT)
+    if claimed.unit is None and value.unit != "percent":
+        return _near(claimed.amount, value.amount / value.scale, ABOUT if about else EXACT)
     return False
 
 
@@ -372,8 +375,8 @@ def tolerance(one: Value, other: Value) -> float:
     return EXACT if abs(power - round(power)) < EXACT else _CONVERTED
 
 
-def _near(one: float, other: float, tolerance: float) -> bool:
-    return abs(one - other) <= tolerance * max(abs(one), abs(other))
+def _near(a: float, b: float, tolerance: float) -> bool:
+    return abs(a - b) <= tolerance * max(abs(a), abs(b))
 
 
 def _date_agrees(claimed: Value, found: Value) -> bool:

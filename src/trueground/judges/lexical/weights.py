@@ -54,10 +54,12 @@ def weights() -> LexicalWeights:
 
 def read_weights(table: Mapping[str, object]) -> LexicalWeights:
     """Check a table of weights. ValueError where it is not monotone, or not of these features."""
-    found = msgspec.convert(table, LexicalWeights)
-    if found.weights.keys() != set(NAMES) or min(found.weights.values()) < 0:
-        raise ValueError(f"weights {found.weights}; expected one of 0 or more for each of {NAMES}")
-    return found
+    checked = msgspec.convert(table, LexicalWeights)
+    if checked.weights.keys() != set(NAMES) or min(checked.weights.values()) < 0:
+        raise ValueError(
+            f"weights {checked.weights}; expected one of 0 or more for each of {NAMES}"
+        )
+    return checked
 
 
 def probability(x: NDArray[np.float64], model: LexicalWeights) -> float:

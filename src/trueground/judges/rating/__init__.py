@@ -68,8 +68,8 @@ def rubric_for(name: str, shown: str) -> Prompt:
     if name not in NAMES:
         return Prompt.read(Path(name), ("response",), PLACES[shown][1:], plain=PLACES[shown])
     if (name, shown) not in _FILES:
-        known = " or ".join(s for n, s in _FILES if n == name)
-        raise UsageError(f"the rubric {name} cannot be shown={shown!r}; it shows the {known}")
+        supported = " or ".join(s for n, s in _FILES if n == name)
+        raise UsageError(f"the rubric {name} cannot be shown={shown!r}; it shows the {supported}")
     return Prompt.packaged(_PACKAGE, _FILES[name, shown])
 
 
@@ -157,9 +157,9 @@ class LLMRater(LLMComponent, Rater):
         knowledge = request.knowledge if request.shown == "knowledge" else ()
         question = "" if request.shown == "response" else request.question
         marks = Prompt.marks((question, *knowledge, request.response))
-        shown = {"response": request.response, "question": question, "knowledge": knowledge}
+        contents = {"response": request.response, "question": question, "knowledge": knowledge}
         keep = ("response", "question") if question else ("response",)
-        return self._rubrics[rubric].fill(marks.fields(shown, keep=keep))
+        return self._rubrics[rubric].fill(marks.fields(contents, keep=keep))
 
     def _draw(self, prompts: _Prompts, params: Params) -> dict[RatingRequest, list[Reply]]:
         """As many replies to each request as it wants samples."""
@@ -201,14 +201,14 @@ class LLMRater(LLMComponent, Rater):
 
 def _of_reply(reply: Reply) -> Rating:
     if reply.status is Status.TRUNCATED:
-        why = "the reply was cut off at the token limit"
-        return Rating(status=reply.status, reply=reply.shortened_text(), reason=why)
+        reason = "the reply was cut off at the token limit"
+        return Rating(status=reply.status, reply=reply.shortened_text(), reason=reason)
     if reply.status is not None:
         return Rating(status=reply.status, reason=reply.error)
     score = read_score(reply.text)
     if score is None:
-        why = "the reply is no whole number from 1 to 5"
-        return Rating(status=Status.UNPARSEABLE, reply=reply.shortened_text(), reason=why)
+        reason = "the reply is no whole number from 1 to 5"
+        return Rating(status=Status.UNPARSEABLE, reply=reply.shortened_text(), reason=reason)
     return Rating(float(score.value))
 
 

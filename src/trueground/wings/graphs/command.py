@@ -1,4 +1,4 @@
-"""`trueground graph`: knowledge graphs on disk, what they answer, what they say of an entity."""
+"""The command `trueground graph`: load, query and show knowledge graphs, and link entities."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ def link(
 
     if out is not None:
         OutputPath(out).check_file("linked.json", overwrite=overwrite)
-    found = screen.call(link_questions, questions, graph, **options)
+    links = screen.call(link_questions, questions, graph, **options)
     if out is not None:
         import orjson
 
         with OutputPath(out).replacing() as file:
-            for number, (text, one) in enumerate(zip(found.texts, found.linked, strict=True)):
+            for number, (text, linked) in enumerate(zip(links.texts, links.linked, strict=True)):
                 file.write(b",\n" if number else b"[\n")
-                file.write(orjson.dumps([text, one.graphs()]))
+                file.write(orjson.dumps([text, linked.graphs()]))
             file.write(b"\n]\n")
-    screen.show_page(found.as_dict(), lambda: show_links(found, each=out is None))
+    screen.show_page(links.as_dict(), lambda: show_links(links, each=out is None))
     if out is not None:
         screen.say(f"\nfile   {out}")
 
@@ -102,8 +102,8 @@ def load(
     screen.show_page(state, lambda: show_loaded(options["out"], state, notes))
     if not state.names:
         screen.note(
-            f"nothing in {options['out']} has a name that serves readers of {state.lang!r}, so "
-            "entities are found by id only. Is --lang right?"
+            f"no entity in {options['out']} has a name in the language {state.lang!r}, so entities "
+            "can only be found by id. Check --lang"
         )
 
 
@@ -139,7 +139,7 @@ def query(
 @takes(find_entities)
 def show(
     graph: GraphArgument,
-    wanted: Annotated[
+    names: Annotated[
         list[str], typer.Argument(metavar="NAME_OR_QID", help="Names, aliases or ids of entities.")
     ],
     *,
@@ -154,11 +154,11 @@ def show(
 
     from trueground.wings.graphs.pages import format_candidates, show_entity
 
-    for name, candidates, entities in screen.call(find_entities, graph, wanted, **options):
+    for name, candidates, entities in screen.call(find_entities, graph, names, **options):
         if len(candidates) > 1:
             screen.note(format_candidates(name, candidates))
-        for one in entities:
+        for entity in entities:
             if screen.as_json:
-                typer.echo(orjson.dumps(one.graph()))
+                typer.echo(orjson.dumps(entity.graph()))
             else:
-                screen.print_page(show_entity(one))
+                screen.print_page(show_entity(entity))

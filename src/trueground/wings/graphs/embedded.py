@@ -86,12 +86,12 @@ def readable(what: str, *, writing: bool = False) -> Iterator[None]:
     except (OSError, RuntimeError) as error:
         if writing and isinstance(error, OSError):
             raise WriteError(
-                f"loading into {what} failed: {error}; make room there or allow writing, then run "
-                "again: the graph is as it was"
+                f"loading into {what} failed: {error}; free some disk space or allow writing, "
+                "then run again. The graph is unchanged"
             ) from error
         raise GraphError(
-            f"{what} cannot be read: {error}; expected it as it was loaded. Load the graph again "
-            "with: trueground graph load SOURCE… --out DIR --overwrite"
+            f"can't read {what}: {error}; its files are damaged. Load the graph again with: "
+            "trueground graph load SOURCE… --out DIR --overwrite"
         ) from error
 
 
@@ -401,7 +401,7 @@ def _answering(name: str) -> Iterator[None]:
     except (OSError, ValueError, RuntimeError) as error:
         if isinstance(error, UnicodeEncodeError):
             raise GraphError(
-                f"the query is no valid Unicode; write it as UTF-8 text. {_EXPECTED}"
+                f"the query isn't valid Unicode; write it as UTF-8 text. {_EXPECTED}"
             ) from None
         raise GraphError(
             f"the query to {name} failed: {error}. Fix the query, or load the graph again"
@@ -421,8 +421,8 @@ def _check_local(sparql: str, name: str) -> None:
     if _syntax_error(re.sub(r"(?i)service(?:\s*silent)?", "GRAPH", sparql)) is not None:
         raise _unreadable(sparql, reason)
     raise GraphError(
-        f"the query has SERVICE, which would ask another endpoint; {name} answers from its own "
-        "triples only. Leave SERVICE out, or ask that endpoint itself as sparql:URL"
+        f"the query has SERVICE, which would query another endpoint; {name} only answers from "
+        "its triples. Leave SERVICE out, or query that endpoint directly as sparql:URL"
     )
 
 
@@ -443,13 +443,12 @@ def _unreadable(sparql: str, reason: str) -> GraphError:
         )
     place = re.match(r"error at (\d+):(\d+): ", reason)
     if place is None:
-        return GraphError(f"the query cannot be read: {reason}; {_EXPECTED}")
+        return GraphError(f"can't parse the query: {reason}; {_EXPECTED}")
     # What the parser would expect there is one of many, and seldom what was meant.
     line, column = int(place[1]), int(place[2])
     lines = sparql.splitlines() or [""]
     rest = lines[line - 1][column - 1 :][:30] if line <= len(lines) else ""
-    found = f"found {rest!r}, which cannot stand there" if rest.strip() else "it ends too early"
+    found = f"found {rest!r}, which isn't valid here" if rest.strip() else "it ends too early"
     return GraphError(
-        f"the query cannot be read: line {line}, column {column}: {found}; {_EXPECTED}. Fix the "
-        "query"
+        f"can't parse the query: line {line}, column {column}: {found}; {_EXPECTED}. Fix the query"
     )

@@ -153,7 +153,7 @@ class EndpointGraph:
         Raises GraphError, UnreachableError.
         """
         if not is_text(sparql):
-            raise GraphError("the query is no text: it holds half of a character. Fix it")
+            raise GraphError("the query contains a lone surrogate; expected valid text. Fix it")
         check_reading(sparql)
         written, fixed = bound(sparql, bindings or {})
         rows = self._run(self._endpoint.ask(written)).rows()

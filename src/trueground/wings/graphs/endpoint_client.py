@@ -135,8 +135,8 @@ class SparqlEndpoint:
         contact = os.environ.get(CONTACT_VARIABLE, "").strip() or "no contact given"
         if not (contact.isascii() and contact.isprintable()):
             raise UsageError(
-                f"{CONTACT_VARIABLE} is {contact!a}, which no header may hold; expected printable "
-                "ASCII"
+                f"{CONTACT_VARIABLE} is {contact!a}, which isn't valid in a header; expected "
+                "printable ASCII"
             )
         self.url, self.shown = url, shown(url)
         # What follows the ? may be a key, and tells graphs of one endpoint apart.
@@ -185,11 +185,12 @@ class SparqlEndpoint:
             if any(name not in row for row in rows for name in query.gives):
                 odd = f"rows without some of {' '.join(f'?{name}' for name in query.gives)}"
             elif number and rows and rows == last:
-                odd = "one page of rows twice, so it passes over OFFSET"
+                odd = "the same page of rows twice, so it ignores OFFSET"
             if odd:
                 raise GraphError(
-                    f"the SPARQL endpoint {self.shown} gave {odd}; expected what SPARQL 1.1 says. "
-                    "Look whether it is an endpoint, or load its data: trueground graph load"
+                    f"the SPARQL endpoint {self.shown} returned {odd}; expected results as in "
+                    "SPARQL 1.1. Check that it is a SPARQL endpoint, or load its data: trueground "
+                    "graph load"
                 )
             found += rows
             # One that passes over LIMIT has given all.
@@ -252,26 +253,26 @@ class SparqlEndpoint:
         place = f"the SPARQL endpoint {self.shown}"
         if error.is_unreachable:
             return UnreachableError(
-                f"{place} cannot be reached: {words}. Look at the address and the network; a graph "
-                "on this machine (trueground graph load) needs neither"
+                f"can't reach {place}: {words}. Check the address and the network, or use a graph "
+                "on this machine (trueground graph load)"
             )
         if error.status in (401, 403, 407):
             return UnreachableError(
-                f"{place} lets nobody in: {words}. Look at the address, and set "
-                f"{CONTACT_VARIABLE} to an e-mail address or a page about you: some ask for that"
+                f"{place} denies access: {words}. Check the address, and set {CONTACT_VARIABLE} to "
+                "your e-mail address or home page: some endpoints require that"
             )
         if error.status in (429, 502, 503, 504):
-            return UnreachableError(f"{place} answers nobody now: {words}. Try again later")
+            return UnreachableError(f"{place} is overloaded: {words}. Try again later")
         if error.status == 400:
-            return GraphError(f"{place} does not understand the query: {words}. Fix the query")
+            return GraphError(f"{place} rejected the query: {words}. Fix the query")
         if error.is_slow or _GIVEN_UP in words:
             return GraphError(
-                f"{place} did not finish: {words}. Ask for less at once, allow more time, or try "
-                "again later"
+                f"{place} timed out: {words}. Simplify the query, allow more time, or try again "
+                "later"
             )
         return GraphError(
-            f"{place} gave no answer that can be used: {words}; expected SPARQL results in JSON. "
-            "Look whether the address is that of a SPARQL endpoint, or try again later"
+            f"{place} returned an unusable reply: {words}; expected SPARQL results in JSON. Check "
+            "that the address is a SPARQL endpoint, or try again later"
         )
 
 
@@ -283,7 +284,7 @@ def _host(url: str) -> str:
         host = ""
     if not host or not is_text(url) or parts.scheme not in ("http", "https"):
         raise UsageError(
-            f"{shown(url)!r} is no address of a SPARQL endpoint; expected one such as "
+            f"{shown(url)!r} isn't the address of a SPARQL endpoint; expected one such as "
             "https://query.wikidata.org/sparql"
         )
     return host

@@ -98,8 +98,8 @@ class GraphFile(msgspec.Struct, kw_only=True):
             StateFile(path).write(self)
         except OSError as error:
             raise WriteError(
-                f"writing {path} failed: {error.strerror or error}; make room there or allow "
-                "writing, then run again: what is loaded stays"
+                f"can't write {path}: {error.strerror or error}; free some disk space or allow "
+                "writing, then run again. Loaded files are kept"
             ) from error
 
 
@@ -114,12 +114,12 @@ def read_graph_file(folder: Path) -> GraphFile:
         return StateFile(folder / GRAPH).read(GraphFile, "trueground_graph", _FORMAT)
     except OSError as error:
         raise GraphError(
-            f"{folder} is no knowledge graph: {GRAPH}: {error.strerror or error}. Make one with: "
-            "trueground graph load SOURCE… --out DIR"
+            f"{folder} isn't a knowledge graph: {GRAPH}: {error.strerror or error}. Make one "
+            "with: trueground graph load SOURCE… --out DIR"
         ) from error
     except ValueError as error:
         raise GraphError(
-            f"{folder / GRAPH} cannot be read: {error}; expected the file that `graph load` wrote. "
+            f"can't read {folder / GRAPH}: {error}; expected the file that `graph load` wrote. "
             "Load the graph again into another folder"
         ) from error
 
@@ -195,7 +195,7 @@ def build_graph(
     except OSError as error:
         reason = error.strerror or str(error)
     if reason:
-        raise OutputError(f"{out} cannot be used: {reason}; --out must name a folder for the graph")
+        raise OutputError(f"can't use {out}: {reason}; --out must name a folder for the graph")
     busy = OutputError(
         f"another process is loading into {out}; wait until it is done, or choose another --out"
     )
@@ -208,8 +208,8 @@ def build_graph(
                 state.write(out)  # from now on the folder is ours, whatever happens
         elif used.lang.lower() != loading.lang.lower():
             raise GraphError(
-                f"the graph {out} has names in {used.lang!r}, and the files are to be loaded with "
-                f"{loading.lang!r}. Give --lang {used.lang}, or --overwrite to load all anew"
+                f"the graph {out} has names in {used.lang!r}, not in the requested "
+                f"{loading.lang!r}. Use --lang {used.lang}, or --overwrite to replace the graph"
             )
         remove_stores(out, used.store)  # that in use stays until the new one is whole
         known = {one.read_as: one for one in state.sources}
@@ -233,13 +233,13 @@ def open_folder(folder: Path, lang: str | None = None) -> EmbeddedGraph:
     state = read_graph_file(folder)
     if state.store is None:
         raise GraphError(
-            f"nothing is loaded into the graph {folder} yet: loading was broken off. Run it again: "
+            f"the graph {folder} is empty because loading was interrupted. Run it again: "
             f"trueground graph load SOURCE… --out {folder}"
         )
     if lang is not None and lang.lower() != state.lang.lower():
         raise GraphError(
-            f"the graph {folder} was loaded with names in {state.lang!r}, and {lang!r} is asked. "
-            f"Leave that out, or load it into another folder with --lang {lang}"
+            f"the graph {folder} was loaded with names in {state.lang!r}, not in the requested "
+            f"{lang!r}. Leave --lang out, or load it into another folder with --lang {lang}"
         )
     try:
         lock = lock_store(folder / state.store)
@@ -273,8 +273,7 @@ def _source(path: Path, loading: Loading) -> LoadedFile:
         size, sha256 = path.stat().st_size, file_digest(path)
     except OSError as error:
         raise GraphError(
-            f"{path} cannot be read: {error.strerror or error}; expected a file of triples or "
-            "graphs. Name one that is there"
+            f"can't read {path}: {error.strerror or error}; expected a file of triples or graphs"
         ) from error
     reading = {**asdict(loading), "classes": sorted(loading.classes)}
     del reading["lang"]  # one for the whole graph
@@ -294,8 +293,8 @@ def _used(out: Path, overwrite: bool) -> GraphFile:
     others = sorted(one.name for one in out.iterdir() if one.name != ours)
     if others:
         raise OutputError(
-            f"{out} holds {others[0]!r} and is no knowledge graph, so it stays as it is; choose an "
-            "empty folder, or a graph to add to"
+            f"{out} contains {others[0]!r} and isn't a knowledge graph; choose an empty folder, or "
+            "an existing graph"
         )
     return GraphFile()
 
@@ -396,8 +395,8 @@ def load_into(
                 progress("triples", counts.triples, None)
     except OSError as error:
         raise WriteError(
-            f"{path}: the graph's store cannot be written: {error}. See that there is room on the "
-            "disk, and load again."
+            f"{path}: can't write the store of the graph: {error}. Free some disk space, and load "
+            "again."
         ) from error
     if not counts.triples:
         raise GraphError(f"{path}: found no triple at all; expected some. Name another file.")

@@ -245,7 +245,7 @@ def read_questions(path: Path) -> list[LinkingQuestion]:
     else:
         found = [_row(place, row) for place, row in DataPath(path).rows(text_field="question")]
     if not found:
-        raise InputError(f"{path} holds no question; expected {_EXPECTED}, or one a line in .txt")
+        raise InputError(f"{path} has no questions; expected {_EXPECTED}, or .txt, one per line")
     return found
 
 

@@ -110,21 +110,21 @@ def reading(path: Path) -> Iterator[DataStream]:
             with path.open("rb") as opened:
                 start = opened.read(4)
         except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+            raise InputError(f"can't read {path}: {error.strerror or error}") from error
         packing = next((p for p, magic in _PACKINGS.items() if start.startswith(magic)), "")
         with DataPath(path).open(packing) as stream:
             yield stream
     except InputError as error:
         end = "" if str(error).endswith(("?", ".")) else "."
-        raise GraphError(f"{error}{end} Get the file again, or name another one.") from error
+        raise GraphError(f"{error}{end} Download the file again, or name another one.") from error
 
 
 def require_file(path: Path) -> None:
     """GraphError where there is a pipe or a device: files are read more than once, to their end."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise GraphError(
-            f"{path} is no regular file; expected a file of triples or graphs. Write what comes "
-            "from there into a file first"
+            f"{path} isn't a regular file; expected a file of triples or graphs. Save its content "
+            "to a file first"
         )
 
 
@@ -152,7 +152,7 @@ def rdf_format(path: Path) -> str:
     if ending not in RDF_ENDINGS:
         raise GraphError(
             f"{path}: found the ending {ending!r}; expected an RDF file to end in "
-            f"{', '.join(RDF_ENDINGS)}. Rename it so that the name says what it holds."
+            f"{', '.join(RDF_ENDINGS)}. Rename it to match its format."
         )
     return RDF_ENDINGS[ending]
 
@@ -162,8 +162,8 @@ def format_of(path: Path, loading: Loading) -> str:
     found = loading.format or _detect(path, loading)
     if loading.classes and not found.startswith("wikidata-"):
         raise UsageError(
-            f"{path} is read as {found!r}, where entities cannot be chosen by class; leave the "
-            "classes out, or name a Wikidata format: 'wikidata-rdf' or 'wikidata-json'"
+            f"{path} has the format {found!r}, which doesn't support classes; leave the classes "
+            "out, or choose a Wikidata format: 'wikidata-rdf' or 'wikidata-json'"
         )
     return found
 
@@ -189,8 +189,8 @@ def _detect(path: Path, loading: Loading) -> str:
         return "graphs"  # whose reader tells what is wrong
     endings = ", ".join((*RDF_ENDINGS, *_JSON, *_TABLES))
     raise GraphError(
-        f"{path}: cannot tell what it holds; expected a name that ends in {endings}, each also "
-        f"with {', '.join(_PACKINGS)}. Rename it, or name the format: trueground graph load "
+        f"{path}: unknown format; expected a name that ends in {endings}, also with "
+        f"{', '.join(_PACKINGS)}. Rename it, or set the format: trueground graph load "
         f"{path} --out DIR --format {'|'.join(FORMATS)}"
     )
 

@@ -1,6 +1,7 @@
-"""Knowledge graphs: stores and endpoints, one-hop subgraphs, linking of names to entities."""
+"""Open, load and query knowledge graphs, and link entities."""
 
-# No `from __future__ import annotations`: the command line reads the options here as values.
+# No `from __future__ import annotations`: the command line reads the annotations as values.
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,46 +15,53 @@ if TYPE_CHECKING:
     from trueground.wings.graphs.folder import GraphFile
     from trueground.wings.graphs.linking import LinkedQuestions
 
+
 KeepReplies = Annotated[bool, Option("Don't read or write the cache.", "--no-cache")]
 
 
-WRITTEN = (
-    "a folder that `trueground graph load` made; a file of graphs (.json, .jsonl); a file of "
-    "triples (.nt, .ttl, .rdf, .csv and others that it reads; also packed); sparql:URL or wikidata"
+EXPECTED_GRAPH = (
+    "a folder made by `trueground graph load`; a file of graphs (.json, .jsonl); a file of triples "
+    "(.nt, .ttl, .rdf, .csv and other formats, also compressed); sparql:URL or wikidata"
 )
 
 
 def open_graph(
-    written: "str | Path | Sequence[Graph]",
+    source: "str | Path | Sequence[Graph]",
     *,
     lang: str | None = None,
     cache: bool = True,
     progress: Progress = do_nothing,
 ) -> "KnowledgeGraph":
-    """The graph that is written so (WRITTEN says how one is), or of graphs as records have them.
+    """Open a knowledge graph. Files are read into memory, so they have to fit there.
 
-    Files are read into memory; they are for what fits there. `lang` chooses names where a
-    graph has them in several languages, default that in which a folder was loaded, else English.
-    `cache` keeps what an endpoint answers. GraphError: nothing is there, or it cannot be read;
-    MissingExtraError.
+    Args:
+        source: The graph as a user writes it (see `EXPECTED_GRAPH`), or graphs of records.
+        lang: The language of names. Default: that of a loaded folder, else English.
+        cache: Whether replies of an endpoint are cached.
+        progress: Called with the progress of reading.
+
+    Returns:
+        The graph. Close it after use.
+
+    Raises:
+        GraphError: The graph doesn't exist or can't be read.
+        MissingExtraError: An optional package is missing.
     """
     from trueground.errors import GraphError
 
-    if not isinstance(written, str | Path):
+    if not isinstance(source, str | Path):
         from trueground.wings.graphs.json_graph import JsonGraph
 
-        return JsonGraph.of(written)
-    text = str(written)
+        return JsonGraph.of(source)
+    text = str(source)
     if text == "wikidata" or text.startswith("sparql:"):
         from trueground.wings.graphs.endpoint import WIKIDATA, EndpointGraph
 
         url = WIKIDATA if text == "wikidata" else text.removeprefix("sparql:")
         return EndpointGraph(url, lang=lang or "en", cache=cache)
-    path = Path(written)
+    path = Path(source)
     if not text.strip() or "\0" in text or not path.exists():
-        raise GraphError(
-            f"the knowledge graph {text!r}: found no such file or folder; expected {WRITTEN}"
-        )
+        raise GraphError(f"the knowledge graph {text!r} doesn't exist; expected {EXPECTED_GRAPH}")
     if path.is_dir():
         from trueground.wings.graphs.folder import open_folder
 
@@ -61,15 +69,15 @@ def open_graph(
     from trueground.wings.graphs.loading import Loading, format_of
 
     loading = Loading(lang or "en")
-    found = format_of(path, loading)
-    if found in ("graphs", "kalma"):
+    format_ = format_of(path, loading)
+    if format_ in ("graphs", "kalma"):
         from trueground.wings.graphs.json_graph import JsonGraph
 
         return JsonGraph.read(path)
-    if found == "wikidata-json":  # dumps are too large for memory
+    if format_ == "wikidata-json":
         raise GraphError(
-            f"{path}: found a dump of Wikidata; expected {WRITTEN}. Dumps are loaded into a folder "
-            f"first: trueground graph load {path} --out DIR"
+            f"{path}: found a dump of Wikidata, which is too large for memory. Load it into a "
+            f"folder first: trueground graph load {path} --out DIR"
         )
     from trueground.wings.graphs.folder import open_file
 
@@ -106,10 +114,26 @@ def load_graph(
     progress: Progress = do_nothing,
     note: Callable[[str], None] = do_nothing,
 ) -> "GraphFile":
-    """Load files into the graph in the folder `out`: what it then holds, file by file.
+    """Load files into the graph of a folder.
 
-    `note` is told which files are passed over, since the graph has their content. Errors are as of
-    `embedded.building.build_graph` and `loading.Loading`.
+    Args:
+        sources: The files.
+        out: The folder. Files are added to an existing graph.
+        classes: Ids of Wikidata classes. Only their instances are loaded from a dump.
+        lang: The language of names.
+        format_: The format of the files. Default: detected.
+        identifiers: Keep ids of other databases, web addresses and images.
+        overwrite: Replace an existing graph.
+        progress: Called with the progress of the work.
+        note: Called with warnings, such as files that are skipped.
+
+    Returns:
+        The description of the graph, file by file.
+
+    Raises:
+        GraphError: A file can't be read, or the folder isn't a graph.
+        UsageError: An option isn't valid, or doesn't fit the graph.
+        WriteError: The graph can't be written.
     """
     from trueground.wings.graphs.folder import build_graph, read_graph_file
     from trueground.wings.graphs.loading import Loading
@@ -122,7 +146,7 @@ def load_graph(
         progress,
         overwrite=overwrite,
         passed_over=lambda path, before: note(
-            f"{path} is passed over: its content was loaded before as {before.path}"
+            f"skipped {path}: its content was loaded before as {before.path}"
         ),
     ).close()
     return read_graph_file(out)
@@ -145,9 +169,22 @@ def query_graph(
     progress: Progress = do_nothing,
     note: Callable[[str], None] = do_nothing,
 ) -> "Iterator[Row]":
-    """Ask a graph in SPARQL: rows by variable; behind the last the graph is closed.
+    """Query a graph with SPARQL.
 
-    `note` is then told why replies of an endpoint are no longer kept. GraphError, UsageError.
+    Args:
+        graph: The graph as a user writes it.
+        sparql: The query.
+        bindings: Values of variables.
+        cache: Whether replies of an endpoint are cached.
+        progress: Called with the progress of reading the graph.
+        note: Called with a warning if replies can no longer be cached.
+
+    Returns:
+        An iterator over the rows, each by variable. At its end, the graph is closed.
+
+    Raises:
+        GraphError: The graph can't be read, or the query fails.
+        UsageError: The graph doesn't support SPARQL.
     """
     from trueground.errors import UsageError
     from trueground.wings.graphs.base import Queried
@@ -158,9 +195,9 @@ def query_graph(
         with _closed_after(opened, note):
             if not isinstance(opened, Queried):
                 raise UsageError(
-                    f"{graph} is a file of graphs, which answers no SPARQL; load it first with: "
-                    f"trueground graph load {graph} --out DIR, or see an entity with: trueground "
-                    f"graph show {graph} NAME"
+                    f"{graph} is a file of graphs, which doesn't support SPARQL. Load it first "
+                    f"with: trueground graph load {graph} --out DIR, or show an entity with: "
+                    f"trueground graph show {graph} NAME"
                 )
             yield from opened.query(sparql, bindings)
 
@@ -169,7 +206,7 @@ def query_graph(
 
 def find_entities(
     graph: str,
-    wanted: Sequence[str],
+    names: Sequence[str],
     *,
     lang: Annotated[
         str | None,
@@ -179,33 +216,48 @@ def find_entities(
     progress: Progress = do_nothing,
     note: Callable[[str], None] = do_nothing,
 ) -> "Iterator[tuple[str, list[NamedEntity], list[Entity]]]":
-    """For each id, name or alias: which entities have the name (none for an id), and what they are.
+    """Find entities by id, name or alias.
 
-    Behind the last the graph is closed. InputError then for those that no entity has; GraphError.
+    Args:
+        graph: The graph as a user writes it.
+        names: Ids, names or aliases.
+        lang: The language of names. Default: that of the graph, else English.
+        cache: Whether replies of an endpoint are cached.
+        progress: Called with the progress of reading the graph.
+        note: Called with a warning if replies can no longer be cached.
+
+    Returns:
+        An iterator over (name, the entities with this name, their facts). For an id, the second
+        is empty. At its end, the graph is closed.
+
+    Raises:
+        InputError: No entity has one of the names. It is raised at the end of the iterator.
+        GraphError: The graph can't be read.
     """
     from trueground.errors import InputError
 
     opened = open_graph(graph, lang=lang, cache=cache, progress=progress)
 
-    def found() -> "Iterator[tuple[str, list[NamedEntity], list[Entity]]]":
+    def find() -> "Iterator[tuple[str, list[NamedEntity], list[Entity]]]":
         with _closed_after(opened, note):
-            by_id = opened.entities(wanted)
-            names = [one for one, entity in zip(wanted, by_id, strict=True) if entity is None]
-            named = dict(zip(names, opened.find(names), strict=True))
-            for one, entity in zip(wanted, by_id, strict=True):
+            by_id = opened.entities(names)
+            others = [name for name, entity in zip(names, by_id, strict=True) if entity is None]
+            candidates = dict(zip(others, opened.find(others), strict=True))
+            for name, entity in zip(names, by_id, strict=True):
                 if entity is not None:
-                    yield one, [], [entity]
+                    yield name, [], [entity]
                 else:
-                    several = opened.entities([candidate.qid for candidate in named[one]])
-                    yield one, named[one], [each for each in several if each is not None]
-        if missing := [one for one in names if not named[one]]:
+                    entities = opened.entities([named.qid for named in candidates[name]])
+                    yield name, candidates[name], [each for each in entities if each is not None]
+        missing = [name for name in others if not candidates[name]]
+        if missing:
             raise InputError(
                 f"{opened.name} has no entity with the name, alias or id "
-                f"{' or '.join(map(repr, missing))}; names count whole, whatever their case. See "
-                "how it is spelled there, or give its id"
+                f"{' or '.join(map(repr, missing))}; expected a complete name, in any case. Check "
+                "its spelling in the graph, or use its id"
             )
 
-    return found()
+    return find()
 
 
 def link_questions(
@@ -227,33 +279,48 @@ def link_questions(
     progress: Progress = do_nothing,
     note: Callable[[str], None] = do_nothing,
 ) -> "LinkedQuestions":
-    """Find the entities in the questions of a file; against gold ids also precision and recall.
+    """Find the entities in questions of a file. With gold ids, measure precision and recall.
 
-    `note` is told why replies of an endpoint are no longer kept. InputError, GraphError and what
-    the recognizer raises.
+    Args:
+        questions: The file of questions.
+        graph: The graph as a user writes it.
+        recognizer: The recognizer of names, `dictionary` or `spacy:MODEL`.
+        types: Classes. Only entities of one of them are kept.
+        lang: The language of names. Default: that of the graph, else English.
+        cache: Whether replies of an endpoint are cached.
+        progress: Called with the progress of linking.
+        note: Called with a warning if replies can no longer be cached.
+
+    Returns:
+        The linked questions, and the measures if the file has gold ids.
+
+    Raises:
+        InputError: The questions can't be read.
+        GraphError: The graph can't be read.
+        UsageError: The recognizer isn't valid.
     """
     from trueground.wings.graphs.linking import LinkedQuestions, Linker, read_questions, retrieval
 
-    asked = read_questions(questions)
+    rows = read_questions(questions)
     opened = open_graph(graph, lang=lang, cache=cache)
     with _closed_after(opened, note):
         linker = Linker(opened, recognizer, types)
-        linked = linker.link([one.text for one in asked], progress)
-    gold = [one.gold for one in asked]
+        linked = linker.link([row.text for row in rows], progress)
+    gold = [row.gold for row in rows]
     return LinkedQuestions(
         graph=opened.name,
         signature=opened.signature,
         recognizer=linker.recognizer.name,
         types=linker.types,
-        texts=tuple(one.text for one in asked),
+        texts=tuple(row.text for row in rows),
         linked=tuple(linked),
-        retrieval=retrieval(linked, gold) if any(one is not None for one in gold) else None,
+        retrieval=retrieval(linked, gold) if any(ids is not None for ids in gold) else None,
     )
 
 
 @contextmanager
 def _closed_after(graph: "KnowledgeGraph", note: Callable[[str], None]) -> "Iterator[None]":
-    """Close it, and tell why replies of an endpoint were no longer kept, which is known then."""
+    """Close the graph, and warn if replies of its endpoint could not be cached."""
     try:
         yield
     finally:

@@ -117,7 +117,7 @@ def rdf_quads(path: Path) -> Iterator[Quad]:
 def _unsound(path: Path, kind: str, reason: str, line: int | None) -> GraphError:
     where = f"{path}, line {line}" if line else str(path)
     return GraphError(
-        f"{where}: found what is no {kind}: {reason}; expected valid {kind}. Fix the line, or "
+        f"{where}: found invalid {kind}: {reason}; expected valid {kind}. Fix the line, or "
         "name the right format."
     )
 
@@ -157,7 +157,7 @@ class _XmlGuard:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise GraphError(
-                f"{self._path}: found more than {_DEEPEST:,} elements in each other; expected "
+                f"{self._path}: found more than {_DEEPEST:,} nested elements; expected "
                 "fewer. Save the file as Turtle or N-Triples"
             )
         if len(attributes) > _MOST_ATTRIBUTES:
@@ -172,7 +172,7 @@ class _XmlGuard:
     def _entity(self, name: str, is_parameter: bool, value: str | None, *_where: object) -> None:
         if is_parameter or value is None or not _SHORT_ENTITY.fullmatch(value):
             raise GraphError(
-                f"{self._path}: found the entity '<!ENTITY {name[:60]} …'; expected entities "
-                "only as short texts that name no others, since those may grow without end. Save "
-                "the file as Turtle, or write these entities out"
+                f"{self._path}: found the entity '<!ENTITY {name[:60]} …'; expected "
+                "entities that are short texts without other entities, because nested ones can "
+                "grow without limit. Save the file as Turtle, or expand these entities"
             )

@@ -118,8 +118,8 @@ class Dictionary:
     def __init__(self, graph: KnowledgeGraph, types: Sequence[str] = ()) -> None:
         if not isinstance(graph, Listed):
             raise UsageError(
-                f"{graph.name} cannot list the names of its entities, which the recognizer "
-                "dictionary looks for; use the recognizer spacy:MODEL, or a graph in a file or a "
+                f"{graph.name} can't list the names of its entities, which the recognizer "
+                "dictionary needs; use the recognizer spacy:MODEL, or a graph in a file or a "
                 "folder"
             )
         try:
@@ -212,8 +212,8 @@ def _load_pipeline(model: str) -> Language:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         if Path(model).exists():
             raise UsageError(
-                f"{model} is no spaCy pipeline: {reason}. Name a folder that spaCy wrote (it holds "
-                "config.cfg and meta.json)"
+                f"{model} isn't a spaCy pipeline: {reason}. Name a folder with config.cfg and "
+                "meta.json, written by spaCy"
             ) from error
         raise UsageError(
             f"no spaCy pipeline {model!r}: neither a folder nor an installed package ({reason}). "

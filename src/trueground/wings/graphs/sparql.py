@@ -80,7 +80,7 @@ def iri(text: str) -> str:
     """An absolute address in angle brackets. Raises GraphError where it is none."""
     if not is_iri(text):
         raise GraphError(
-            f"{text!a} is no address (IRI); expected one such as http://example.org/a, without "
+            f"{text!a} isn't an IRI; expected one such as http://example.org/a, without "
             "spaces, quotes, brackets or backslashes"
         )
     return f"<{text}>"

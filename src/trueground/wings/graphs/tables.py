@@ -94,22 +94,24 @@ def table_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:
                 if len(row) != len(header):
                     raise GraphError(
                         f"{place}: found {len(row)} columns; expected {len(header)}, as in the "
-                        "header. Values with commas stand in quotation marks; fix the row."
+                        "header. Put values with commas in quotation marks."
                     )
                 cells = {name: row[at].strip() for name, at in columns.items()}
                 entities.add(hash(cells["subject"]))
                 yield from _row_quads(place, cells, labels)
         except (csv.Error, UnicodeDecodeError) as error:
             raise GraphError(
-                f"{path}, row {number + 1} (about line {line + 1}): found what cannot be "
-                f"read ({error}); expected UTF-8 text, values with commas, quotation marks or line "
-                "ends in quotation marks. Fix the row."
+                f"{path}, row {number + 1} (about line {line + 1}): found invalid "
+                f"CSV ({error}); expected UTF-8 text, with quotation marks around values that have "
+                "commas, quotation marks or line ends. Fix the row."
             ) from error
         finally:
             lines.detach()
     counts.entities = len(entities)
     if not number:
-        raise GraphError(f"{path}: found a header and no row; expected triples. Name another file.")
+        raise GraphError(
+            f"{path}: found a header but no rows; expected triples. Name another file."
+        )
 
 
 def _split_tabs(lines: Iterable[str]) -> Iterator[_Row]:
@@ -140,7 +142,7 @@ def _columns(path: Path, header: list[str]) -> dict[str, int]:
     if found or missing:
         raise GraphError(
             f"{path}, header: found {found or 'no column ' + ' and no column '.join(missing)}; "
-            "expected subject,predicate,object or qid,property,value, and if need be "
+            "expected subject,predicate,object or qid,property,value, and optional "
             f"subject_label, predicate_label, object_label, type ({', '.join(_TYPES)}), unit, "
             "lang. Fix the first line."
         )
@@ -208,7 +210,7 @@ def _node(where: str, iri: str) -> NamedNode:
         return quads.node(iri)
     except ValueError as error:
         raise GraphError(
-            f"{where}: found {iri!r}, an address that is no valid IRI ({error}); expected an id "
+            f"{where}: found {iri!r}, which isn't a valid IRI ({error}); expected an id "
             "such as 'Q42', a name, or a valid address. Fix it."
         ) from error
 

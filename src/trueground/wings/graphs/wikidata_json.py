@@ -200,8 +200,8 @@ def _entity_lines(path: Path, progress: Progress = do_nothing) -> Iterator[tuple
                 place = f"{path}, entry {number}"
                 if isinstance(text, Problem):
                     raise GraphError(
-                        f"{place}: found {text.found}; expected {text.expected}. Get the file "
-                        "again."
+                        f"{place}: found {text.found}; expected {text.expected}. Download the "
+                        "file again."
                     )
                 yield place, text
             return
@@ -216,8 +216,8 @@ def _entity_lines(path: Path, progress: Progress = do_nothing) -> Iterator[tuple
                 progress("first pass", number, None)
     if not closed:
         raise GraphError(
-            f"{path} is cut off: found the end of the file before the closing ]; expected a whole "
-            "dump. Get the file again."
+            f"{path} is truncated: found the end of the file before the closing ]; expected a "
+            "complete dump. Download the file again."
         )
 
 

@@ -231,8 +231,8 @@ def _triple_lines(
                 shown = line[:80].decode(errors="backslashreplace").strip()
                 raise GraphError(
                     f"{path}, line {number}: found {shown!r}; expected a triple and a full stop, "
-                    "as in N-Triples. The file may be cut off or hold another format: name it "
-                    "with --format."
+                    "as in N-Triples. The file may be truncated, or have another format: set "
+                    "it with --format."
                 )
             if number % _OFTEN == 0:
                 progress("first pass", number, None)

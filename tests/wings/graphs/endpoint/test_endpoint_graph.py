@@ -405,10 +405,10 @@ def test_a_signature_tells_apart_what_may_answer_otherwise() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"url": "ftp://example.org"}, "is no address of a SPARQL endpoint"),
-        ({"url": "example.org/sparql"}, "is no address of a SPARQL endpoint"),
-        ({"url": "http://a/\udc80"}, "is no address of a SPARQL endpoint"),
-        ({"url": "http://[::1"}, "is no address of a SPARQL endpoint"),
+        ({"url": "ftp://example.org"}, "isn't the address of a SPARQL endpoint"),
+        ({"url": "example.org/sparql"}, "isn't the address of a SPARQL endpoint"),
+        ({"url": "http://a/\udc80"}, "isn't the address of a SPARQL endpoint"),
+        ({"url": "http://[::1"}, "isn't the address of a SPARQL endpoint"),
         ({"lang": "e n"}, "is no language"),
         ({"kind": "virtuoso"}, "unknown kind of endpoint 'virtuoso'"),
     ],

@@ -99,7 +99,7 @@ def test_errors_name_the_next_step() -> None:
         Dictionary(GRAPH, ["humn"])
     with pytest.raises(GraphError, match="has no entity with a name"):
         Dictionary(graph_of([]))
-    with pytest.raises(UsageError, match=r"cannot list the names .*spacy:MODEL"):
+    with pytest.raises(UsageError, match=r"can't list the names .*spacy:MODEL"):
         Dictionary(Counting(GRAPH))
 
 

@@ -94,13 +94,13 @@ def test_what_is_no_pipeline_is_told(tmp_path: Path) -> None:
         SpacyRecognizer("no_such_pipeline_here")
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(UsageError, match=r"is no spaCy pipeline: .*Name a folder that spaCy wrote"):
+    with pytest.raises(UsageError, match=r"isn't a spaCy pipeline: .*Name a folder with"):
         SpacyRecognizer(str(empty))
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "meta.json").write_text("{")
     (broken / "config.cfg").write_text("[nlp\n")
-    with pytest.raises(UsageError, match="is no spaCy pipeline"):
+    with pytest.raises(UsageError, match="isn't a spaCy pipeline"):
         SpacyRecognizer(str(broken))
     plain = tmp_path / "plain"
     spacy.blank("en").to_disk(plain)

@@ -76,8 +76,8 @@ def test_what_is_no_rdf(tmp_path: Path) -> None:
         "iri.nt": (good + "<http://a> <http://b c> <http://d> .\n", r"line 2: .*Invalid IRI"),
         "utf8.nt": (good.encode() + b'<http://a> <http://b> "\xff" .\n', r"line 2: .*UTF-8"),
         "cut.nt": (good + "<http://a> <http://b", r"line 2: "),
-        "a.ttl": (TURTLE + "ex:ada ex:knows\n", r"found what is no Turtle"),
-        "a.rdf": ("<rdf:RDF", r"found what is no RDF/XML"),
+        "a.ttl": (TURTLE + "ex:ada ex:knows\n", r"found invalid Turtle"),
+        "a.rdf": ("<rdf:RDF", r"found invalid RDF/XML"),
         "tag.nt": ('<http://a> <http://b> "x"@toolongtag123 .\n', r"line 1: "),
     }
     for name, (text, found) in cases.items():
@@ -102,7 +102,7 @@ def many_attributes(n: int) -> str:
 @pytest.mark.parametrize(
     ("name", "made", "most", "found"),
     [
-        ("a.rdf", deep_xml, 499, "found more than 1,000 elements in each other"),
+        ("a.rdf", deep_xml, 499, "found more than 1,000 nested elements"),
         ("c.rdf", many_attributes, 1_000, r"found 10?,00\d attributes of one element <e:D>"),
     ],
 )
@@ -136,7 +136,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "folder.nt").mkdir()
     with pytest.raises(GraphError, match="is a folder"):
         load(tmp_path / "folder.nt")
-    with pytest.raises(GraphError, match="cannot tell what it holds"):
+    with pytest.raises(GraphError, match="unknown format"):
         load(write(tmp_path / "a.doc", "hello"))
     with pytest.raises(GraphError, match="expected an RDF file to end in"):
         load(write(tmp_path / "a.doc", "hello"), format="rdf")
@@ -144,7 +144,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load(write(tmp_path / "wide.nt", nt("Q1", "P1", "Q2").encode("utf-16")))
     with pytest.raises(UsageError, match=r"unknown graph format 'rfd'.*'rdf'"):
         Loading(format="rfd")
-    with pytest.raises(UsageError, match="entities cannot be chosen by class"):
+    with pytest.raises(UsageError, match="which doesn't support classes"):
         load(write(tmp_path / "a.ttl", TURTLE), classes=("Q5",))
     with pytest.raises(UsageError, match="language 'e n'"):
         Loading(lang="e n")
@@ -153,14 +153,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as one:
         one.bind(str(tmp_path / "s.nt"))
-        with pytest.raises(GraphError, match=r"s\.nt is no regular file; expected"):
+        with pytest.raises(GraphError, match=r"s\.nt isn't a regular file; expected"):
             load(tmp_path / "s.nt")
 
 
 def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "store"))
     shutil.rmtree(tmp_path / "store")
-    with pytest.raises(WriteError, match="store cannot be written"):
+    with pytest.raises(WriteError, match="can't write the store"):
         load_into(store, write(tmp_path / "a.ttl", TURTLE))
 
 

@@ -213,7 +213,7 @@ def test_other_layouts(tmp_path: Path) -> None:
 def test_damaged_dumps(tmp_path: Path) -> None:
     whole = dump(people())
     cut = write(tmp_path / "cut.json", whole[: whole.index('"Q903","labels"')])
-    with pytest.raises(GraphError, match=r"cut\.json is cut off: .* before the closing \]"):
+    with pytest.raises(GraphError, match=r"cut\.json is truncated: .* before the closing \]"):
         load(cut)
     with pytest.raises(GraphError, match="before the closing ]"):
         load(write(tmp_path / "open.json", whole.rstrip().rstrip("]")))

@@ -74,7 +74,7 @@ def test_the_command(home: Path) -> None:
         assert (json.loads(out)["n"], json.loads(out)["left_out"]) == (2, 5)
         code, out, err = done(home, command(home, server, "--dry-run"))
         assert (code, err) == (0, "")
-        assert "5 source items; there already: 15 outcomes" in out
+        assert "5 source items; already stored: 15 outcomes" in out
         words = command(home, server, "--dry-run", "--param", 'top_k={"a": 1}', "--deadline", "9")
         rows = [" ".join(line.split()) for line in done(home, words)[1].splitlines()]
         assert any(row.startswith("write writer w 10 ") for row in rows)
@@ -87,7 +87,7 @@ def test_the_command(home: Path) -> None:
         (["--param", "x"], "NAME=JSON"),
         (["--prompt", "little_write"], "NAME=FILE"),
         (["--prompt", "nobody=x.txt"], "has no prompt 'nobody'; it has little_write"),
-        (["--prompt", "little_write=absent.txt"], "cannot be read"),
+        (["--prompt", "little_write=absent.txt"], "can't be read"),
         (["--deadline", "inf"], "finite"),
         (["--second-model", ""], "empty value"),
     ],
@@ -116,9 +116,9 @@ def test_failed_calls_are_told_and_tried_again(home: Path) -> None:
         made = built(home, server, n=3, cache=False, note=notes.append, max_failed=0.4)
         assert reasons(made)["write"] == {"call_failed": 1}
         assert len(notes) == 1
-        assert "1 item fell because calls failed" in notes[0]
+        assert "1 item dropped because calls failed" in notes[0]
         assert "the machine is sad" in notes[0]
-        assert "the same command tries it again" in notes[0]
+        assert "rerun the same command to try it again" in notes[0]
         assert manifest(made.path)["models"]["writer"]["failed"] >= 1
         assert contents(made.path) == whole
         broken, since = False, len(server.calls)
@@ -142,7 +142,7 @@ def test_an_endpoint_that_goes_away(home: Path) -> None:
     with scripted(answer) as server:
         code, _, err = done(home, command(home, server, "--no-cache"))
         assert code == 4
-        assert "run the same command again to go on" in err
+        assert "rerun the same command to resume" in err
         told = manifest(home / "out")
         assert (told["status"], told["finished"]) == ("failed", None)
         assert "cannot be reached" in told["error"]
@@ -172,7 +172,7 @@ def test_interrupted(home: Path, model: str) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
         assert (process.returncode, "Traceback" in err) == (130, False)
-        assert "run the same command again to go on" in err
+        assert "Rerun the same command to resume" in err
         assert manifest(home / "out")["status"] == "interrupted"
         assert done(home, command(home, server))[0] == 0
         assert len(server.calls) <= 20 + 4

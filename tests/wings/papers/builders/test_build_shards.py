@@ -65,7 +65,7 @@ def test_rounds_of_shards(home: Path) -> None:
 def test_what_is_missing_is_named(home: Path) -> None:
     with scripted(answering()) as server:
         shard(home, server, 0, 3)
-        with pytest.raises(WorkerError, match=r"of 3 shards 2, 3 are not asked.*--shard 2/3"):
+        with pytest.raises(WorkerError, match=r"unfinished shards of 3: 2, 3.*--shard 2/3"):
             join_shards(home / "out")
     with pytest.raises(WorkerError, match="--shard 1/N"):
         join_shards(home / "nothing")

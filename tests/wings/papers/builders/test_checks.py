@@ -14,17 +14,17 @@ from tests.marks import mostly_long
 from trueground.errors import MissingExtraError
 from trueground.wings.papers.builders import checks
 from trueground.wings.papers.builders.checks import (
-    count,
-    need_languages,
+    contains_all_words,
+    contains_phrase,
+    contains_quote,
+    count_other_words,
+    count_phrase,
+    count_words,
     other_language,
-    quoted,
+    require_languages,
     same_answer,
     same_text,
-    says,
-    says_all_words,
     share_kept,
-    words,
-    words_without,
 )
 
 DATA = Path(__file__).parents[5] / "shared" / "data" / "truly-ground"
@@ -93,8 +93,8 @@ OTHERS = {
     ],
 )
 def test_says(text: str, phrase: str) -> None:
-    assert says(text, phrase)
-    assert says_all_words(text, phrase)
+    assert contains_phrase(text, phrase)
+    assert contains_all_words(text, phrase)
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_says(text: str, phrase: str) -> None:
     ],
 )
 def test_does_not_say(text: str, phrase: str) -> None:
-    assert not says(text, phrase)
+    assert not contains_phrase(text, phrase)
 
 
 def test_all_words_may_stand_apart_but_none_may_lack() -> None:
-    assert says_all_words("Ada, born to Otto Brand", "Brand Ada")
-    assert not says_all_words("Ada Otto", "Ada Brand")
-    assert not says_all_words("Ada", "")
+    assert contains_all_words("Ada, born to Otto Brand", "Brand Ada")
+    assert not contains_all_words("Ada Otto", "Ada Brand")
+    assert not contains_all_words("Ada", "")
 
 
 def test_same_text() -> None:
@@ -153,23 +153,23 @@ def test_share_kept_counts_repeats() -> None:
     ],
 )
 def test_count(text: str, phrase: str, times: int) -> None:
-    assert count(text, phrase) == times
-    assert says(text, phrase) is bool(times)
+    assert count_phrase(text, phrase) == times
+    assert contains_phrase(text, phrase) is bool(times)
 
 
 @given(TEXTS, TEXTS)
 def test_what_is_said_counts(text: str, phrase: str) -> None:
-    assert bool(count(text, phrase)) is says(text, phrase)
-    assert words_without(text, [phrase]) <= words_without(text, [])
+    assert bool(count_phrase(text, phrase)) is contains_phrase(text, phrase)
+    assert count_other_words(text, [phrase]) <= count_other_words(text, [])
 
 
 def test_words_without() -> None:
     text = "The Velm tunnel is long. The tunnel of Velm, the Velm tunnel, opened in 1,962."
-    left = words_without(text, ["Velm", "the Velm tunnel", "1962"])
+    left = count_other_words(text, ["Velm", "the Velm tunnel", "1962"])
     assert dict(left) == {"the": 3, "is": 1, "long": 1, "tunnel": 1, "of": 1, "opened": 1, "in": 1}
-    assert words_without("甲乙丙乙", ["乙"]) == {"甲": 1, "丙": 1}
-    assert not words_without("one two three", ["two", "one two three"])
-    assert words_without("k x m", ["x", "k m"]).keys() == {"k", "m"}
+    assert count_other_words("甲乙丙乙", ["乙"]) == {"甲": 1, "丙": 1}
+    assert not count_other_words("one two three", ["two", "one two three"])
+    assert count_other_words("k x m", ["x", "k m"]).keys() == {"k", "m"}
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_words_without() -> None:
     ],
 )
 def test_quoted(quote: str, text: str) -> None:
-    assert quoted(quote, text)
+    assert contains_quote(quote, text)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_quoted(quote: str, text: str) -> None:
     ],
 )
 def test_not_quoted(quote: str, text: str) -> None:
-    assert not quoted(quote, text)
+    assert not contains_quote(quote, text)
 
 
 def test_same_answer() -> None:
@@ -217,11 +217,11 @@ def test_same_answer() -> None:
 
 
 def test_words() -> None:
-    assert words("Two well-known words – or 3,000?") == 6
-    assert words("渡轮每天早上七点出发。") == 10
-    assert words("เรือ") == 3
-    assert words("여객선은 매일 아침") == 3
-    assert words(" … ") == 0
+    assert count_words("Two well-known words – or 3,000?") == 6
+    assert count_words("渡轮每天早上七点出发。") == 10
+    assert count_words("เรือ") == 3
+    assert count_words("여객선은 매일 아침") == 3
+    assert count_words(" … ") == 0
 
 
 @given(TEXTS)
@@ -229,8 +229,8 @@ def test_every_text_says_itself_unless_it_has_no_words(text: str) -> None:
     assert same_text(text, text)
     assert same_text(text, f"\n{text} ")
     has_words = not same_text(text, "")
-    assert says(text, text) == has_words
-    assert says_all_words(text, text) == has_words
+    assert contains_phrase(text, text) == has_words
+    assert contains_all_words(text, text) == has_words
     assert share_kept(text, text) == 1.0
 
 
@@ -241,20 +241,20 @@ def test_says_a_run_of_words_whatever_stands_between_them(
     start = data.draw(st.integers(0, len(words) - 1))
     run = words[start : data.draw(st.integers(start + 1, len(words)))]
     between = data.draw(st.sampled_from([" ", "\n\n", ", ", "-", "—", "\u00a0"]))
-    assert says(between.join(words).upper(), " ".join(run))
+    assert contains_phrase(between.join(words).upper(), " ".join(run))
 
 
 @given(WORDS, st.text("xyz", min_size=1, max_size=4), st.integers(0, 6))
 def test_does_not_say_a_part_of_a_word(words: list[str], beside: str, at: int) -> None:
     word = words[0]
     glued = [f"{beside}{word}{beside}" for word in words]
-    assert not says(" ".join(glued), word)
-    assert not says_all_words(" ".join(glued), word)
+    assert not contains_phrase(" ".join(glued), word)
+    assert not contains_all_words(" ".join(glued), word)
 
 
 @given(TEXTS, TEXTS)
 def test_saying_is_saying_all_words(text: str, phrase: str) -> None:
-    assert not says(text, phrase) or says_all_words(text, phrase)
+    assert not contains_phrase(text, phrase) or contains_all_words(text, phrase)
     assert 0.0 <= share_kept(phrase, text) <= 1.0
 
 
@@ -311,10 +311,10 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     checks._identifier.cache_clear()
     with pytest.raises(MissingExtraError, match=r"trueground\[build\]"):
         other_language(OTHERS["de"], ENGLISH)
-    need_languages()
+    require_languages()
     monkeypatch.setitem(sys.modules, "py3langid", None)
     with pytest.raises(MissingExtraError, match=r"--language check .*trueground\[build\]"):
-        need_languages("--language check (or go without: --language any)")
+        require_languages("--language check (or go without: --language any)")
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the published Truly-Ground files are not here")

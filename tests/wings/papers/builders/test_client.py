@@ -98,7 +98,7 @@ def test_asked_once_more_with_what_was_wrong(first: str, words: str) -> None:
             model(server), lambda client: client.ask("writer", HELLO, Kind, check=check)
         )
     assert found.answer == "A"
-    assert asked.spent.calls == 2
+    assert asked.usage.calls == 2
     turns = server.calls[1]["messages"]
     assert [turn["role"] for turn in turns] == ["user", "assistant", "user"]
     assert words in turns[2]["content"]
@@ -166,7 +166,7 @@ def test_a_refused_schema_costs_no_more_than_a_round() -> None:
     assert [one.answer for one in found] == ["A"] * 40
     assert 1 <= server.refused <= 4  # calls at once
     assert len(server.answered) == 40
-    assert asked.spent.failed == 0
+    assert asked.usage.failed == 0
 
 
 def test_a_refusal_in_other_words() -> None:
@@ -198,7 +198,7 @@ def test_an_endpoint_that_stumbles() -> None:
     with scripted(lambda _: {"answer": "A"}, busy=17, broken=19, hangs_up=23) as server:
         found, asked = asking(model(server, max_attempts=6, deadline=30.0), ask_many)
     assert len(found) == 40
-    assert asked.spent.failed == 0
+    assert asked.usage.failed == 0
     assert server.most_at_once <= 4
 
 
@@ -217,7 +217,7 @@ def test_equal_questions_are_paid_for_once(tmp_path: Path) -> None:
         log = BuildStore(tmp_path)
         _, asked = asking(model(server), use, None, log)
         log.close()
-        assert (len(server.calls), asked.spent.cache_hits) == (2, 9)
+        assert (len(server.calls), asked.usage.cache_hits) == (2, 9)
 
 
 def test_a_reply_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_what_failed_is_kept_nowhere(tmp_path: Path) -> None:
 
 def test_nobody_there() -> None:
     gone = OpenAIModel("m", ModelOptions(base_url="http://127.0.0.1:9/v1", **FAST))
-    with pytest.raises(UnreachableError, match="run the same command again"):
+    with pytest.raises(UnreachableError, match="rerun the same command"):
         asking(gone, ask_object)
 
 

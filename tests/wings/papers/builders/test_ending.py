@@ -40,9 +40,9 @@ def test_nothing_is_left(home: Path) -> None:
         assert code == 3
         assert "build little: 0 items" in out
         assert "next" not in out
-        assert "no item is left: the stage check lost 10 of 10 as bad (the judge finds" in err
+        assert "no item is left: the stage check dropped 10 of 10 as bad (the judge finds" in err
         assert "such as 'line5-1' (It says LINE NUMBER 0.)" in err
-        assert "change the source or the options" in err
+        assert "Change the source or the options" in err
         assert manifest(home / "out")["status"] == "finished"
         assert (home / "out/dataset/answers.jsonl").read_bytes() == b""
         for file in ("card.md", "report.html"):
@@ -66,10 +66,10 @@ def test_the_stage_that_lost_most_is_blamed(home: Path) -> None:
         assert built(home, server, note=said.append).items == 0
     (words,) = said
     assert words.startswith(
-        "no item is left: the stage write lost 4 of 5 as not_json (the reply held no JSON, twice), "
-        "such as 'line5-2' (found \"nonsense\"); then the stage check lost 2 of 2 as bad (the judge"
+        "no item is left: the stage write dropped 4 of 5 as not_json (the reply held no JSON, "
+        "twice), such as 'line5-2' (found \"nonsense\"); then the stage check dropped 2 of 2 as "
     )
-    assert words.endswith("change the model or the prompt, and run the command again")
+    assert words.endswith("Change the model or the prompt, and rerun the command")
 
 
 def test_a_new_build_does_not_take_bad_replies_from_the_cache(home: Path) -> None:
@@ -102,7 +102,7 @@ def test_one_is_one(home: Path) -> None:
         assert "judge  j: 2 calls, 0 from the cache" in out
         assert "next   trueground score 'my out/dataset'/answers.jsonl" in out
         _, out, _ = done(home, [*words, "--dry-run"])
-        assert "1 source item; there already: 3 outcomes" in out
+        assert "1 source item; already stored: 3 outcomes" in out
 
 
 def dying(n: int) -> Any:
@@ -145,7 +145,7 @@ def test_the_share_that_may_fail(home: Path) -> None:
 
     with scripted(answer) as server:
         # Two of the ten that come to the judge, which are more than the five lines of the source.
-        with pytest.raises(CoverageError, match=r"1 item fell|2 items fell"):
+        with pytest.raises(CoverageError, match=r"1 item dropped|2 items dropped"):
             built(home, server, max_failed=0.19)
         assert built(home, server, max_failed=0.2).items == 8
         code, _, err = done(home, command(home, server, "--max-failed", "0.1"))
@@ -259,7 +259,7 @@ def test_models_beside_the_roles_are_told(home: Path) -> None:
         ]
         assert len(closed) == 2
         made = built(home, server, n=3, prices=prices)
-        assert made.spent["facts"]["calls"] == 6
+        assert made.usage["facts"]["calls"] == 6
         built(home, server, n=4)
         assert manifest(home / "out")["models"]["facts"]["tokens_in"] == 3 * 30 + 7 * 30 + 0
         assert len(closed) == 4
@@ -328,7 +328,7 @@ def test_neither_page_nor_notice_tells_them(home: Path) -> None:
     models = {"writer": f"fake:@{replies}", "judge": f"fake:@{replies}"}
     (home / "a.txt").write_text("one\n")
     made = build("little", home / "a.txt", home / "out", models=models)
-    assert "The judge fake:@replies.jsonl is the model" in made.summary["notices"][-1]
+    assert "The judge fake:@replies.jsonl also wrote the items" in made.summary["notices"][-1]
     for file in ("card.md", "report.html", "summary.json"):
         text = (made.path / file).read_text()
         assert "fake:@replies.jsonl" in text

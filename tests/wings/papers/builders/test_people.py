@@ -124,7 +124,7 @@ def test_foreign_labels_replace_nothing(labeled: Path) -> None:
             for file in (made.path / name).iterdir()
         }
         foreign = write(labeled / "l", lambda _: {"if": "yes", "only_if": "yes"}, LINES)
-        with pytest.raises(InputError, match="none of its labels is of a task of this build"):
+        with pytest.raises(InputError, match="none of its labels is for a task of this build"):
             built(labeled, server, n=2, labels=foreign)
     assert all(file.read_bytes() == content for file, content in before.items())
     assert manifest(made.path)["status"] == "failed"

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import InputError
-from trueground.wings.papers.builders.rows import Unusable, fault, source_files, source_rows
+from trueground.wings.papers.builders.rows import UnusableRow, check_text, source_files, source_rows
 
 
 def kinds(path: Path) -> list[str | None]:
-    return [
-        row.value.kind if isinstance(row.value, Unusable) else None for row in source_rows([path])
-    ]
+    values = [row.value for row in source_rows([path])]
+    return [value.kind if isinstance(value, UnusableRow) else None for value in values]
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -37,19 +36,20 @@ def test_json_lines(tmp_path: Path) -> None:
         *("unreadable", "unreadable", None),
     ]
     rows = list(source_rows([path], '{"text": "…"}'))
-    assert (rows[0].place, rows[0].file, rows[0].number) == (f"{path}, line 1", path, 1)
+    assert (rows[0].location, rows[0].file, rows[0].number) == (f"{path}, line 1", path, 1)
     assert rows[0].value == {"text": "one"}
-    assert rows[4].value == Unusable(
+    assert rows[4].value == UnusableRow(
         "binary",
         f"{path}, line 5, field 'text': found a NUL character at character 2; expected text "
         "without NUL",
         "n",
     )
-    assert isinstance(rows[5].value, Unusable)
+    assert isinstance(rows[5].value, UnusableRow)
     assert rows[5].value.id == "7"
-    assert isinstance(rows[1].value, Unusable)
+    assert isinstance(rows[1].value, UnusableRow)
     assert (
-        rows[1].value.found.endswith('; expected {"text": "…"}') or "column" in rows[1].value.found
+        rows[1].value.message.endswith('; expected {"text": "…"}')
+        or "column" in rows[1].value.message
     )
 
 
@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["a", "北", "1", "a\tb\r\n\x0c\x85", "х_"])
 def test_texts(text: str) -> None:
-    assert fault(text) is None
+    assert check_text(text) is None
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_texts(text: str) -> None:
     ],
 )
 def test_texts_that_are_none(text: str, kind: str, found: str) -> None:
-    assert fault(text) == (kind, found)
+    assert check_text(text) == (kind, found)

@@ -25,14 +25,35 @@ def build(
     options: Mapping[str, str | bool | None] | None = None,
     settings: BuildSettings | None = None,
 ) -> Built:
-    """Build a benchmark ("contexts", "grounding", "kalma") of these sources in the folder `out`.
+    """Build a benchmark from your own sources.
 
-    `models` are those that are asked, by role: names as for `trueground run --model`, with options
-    in parentheses, or ChatModels. `options` are the builder's own. A build that was broken off
-    goes on where it stopped, and one that is done does again only what changed. May be called where
-    an event loop runs.
+    If a build was interrupted, the same call resumes it. If it is finished, the same call repeats
+    only what changed. You can call this function while an event loop is running.
 
-    Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
+    Args:
+        builder: The name of the builder: "contexts", "grounding" or "kalma".
+        sources: Your files and folders.
+        out: The folder of the build.
+        models: A model per role: a name as for `trueground run --model`, with options in
+            parentheses, or a ChatModel.
+        options: The options of the builder, by their names on the command line.
+        settings: The settings that all builders share.
+
+    Returns:
+        The folder of the build, the number of items and its summary.
+
+    Raises:
+        UsageError: An option or a model is invalid.
+        InputError: A source can't be read.
+        OutputError: The folder has other files, or another process uses it.
+        CoverageError: Too many calls failed.
+        UnreachableError: No call reaches a model.
+        RunInterrupted: The user pressed Ctrl-C.
+        WriteError: Writing a file failed.
+
+    Example:
+        >>> models = {"writer": "gpt-4o", "judge": "gpt-4o-mini"}
+        >>> tg.build("contexts", "records.jsonl", "built", models=models)  # doctest: +SKIP
     """
     from trueground.wings.papers.builders.build import run_build
 

@@ -1,9 +1,9 @@
-"""What a builder is: a declaration, and stages through which items flow until a dataset is left.
+"""Declarations of builders, and of the stages through which their items pass.
 
-An item is a msgspec Struct with an `id`. A stage takes items of one type and gives items of another
-(or the same); what it rejects has a reason. What a stage makes depends on the item, the stage's
-`identity`, its prompts and the models that it asks, and on nothing else: so outcomes are kept under
-a hash of these, and a rerun does only what changed.
+An item is a msgspec Struct with an `id`. A stage takes items of one type and returns items of
+another type or the same. Each rejected item has a reason. The outcome of a stage depends only on
+the item, the stage's `identity`, its prompts and the models that it calls. Therefore outcomes are
+stored under a hash of these, and a rerun repeats only what changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ I_contra = TypeVar("I_contra", contravariant=True)
 O_co = TypeVar("O_co", covariant=True)
 Size = float | Callable[[float], float]
 CALL_FAILED = "call_failed"
-# Why any stage that asks a model rejects an item, beside the stage's own reasons.
+# Reasons for which any stage that calls a model may reject an item, in addition to its own.
 REASONS: Mapping[str, str] = {
     CALL_FAILED: "the call failed; the next run asks again",
     "truncated": "the reply was cut off at the token limit",
@@ -40,18 +40,24 @@ REASONS: Mapping[str, str] = {
     "not_json": "the reply held no JSON, twice",
     "wrong_fields": "the reply's JSON lacked a field or had a wrong one, twice",
 }
-# write_report(folder, summary, manifest): add what people read of a build to its folder.
+# write_report(folder, summary, manifest): add the page and the data card to a build's folder.
 ReportWriter = Callable[[Path, Mapping[str, Any], Mapping[str, Any]], None]
 
 
 @dataclass(eq=False)
 class Rejected(Exception):  # noqa: N818 - an outcome, not a mistake
-    """An item that a stage does not let through, and why.
+    """A rejected item, with the reason.
 
-    Raised, it is the item that the stage works on; returned among other things, it is one of
-    several that were made of it, and `id` is its own. `reason` is one of the stage's `reasons` or
-    of REASONS; `detail` says what was found, `content` is what was refused (anything that JSON can
-    hold). A `transient` cause may pass, as a call that failed: the next run tries the item again.
+    If a stage raises it, the stage's input item is rejected. If a stage returns it among its
+    results, it is one of several items made from the input, and has an `id`.
+
+    Attributes:
+        reason: One of the stage's `reasons` or of REASONS.
+        detail: What was wrong, as a text.
+        content: The rejected content; anything that JSON can hold.
+        id: The id of the rejected item.
+        transient: Whether the cause may pass, like a failed call. If so, the next run tries the
+            item again.
     """
 
     reason: str
@@ -62,23 +68,29 @@ class Rejected(Exception):  # noqa: N818 - an outcome, not a mistake
 
 
 @contextmanager
-def showing(made: Callable[[], Any]) -> Iterator[None]:
-    """What is rejected inside shows what `made` gives, where it has no content of its own."""
+def rejected_content(make_content: Callable[[], Any]) -> Iterator[None]:
+    """Add content to a Rejected that is raised inside without any."""
     try:
         yield
     except Rejected as rejected:
         if rejected.content is None:
-            rejected.content = made()
+            rejected.content = make_content()
         raise
 
 
 class CallEstimate(NamedTuple):
-    """The calls that a stage makes for one item, for `--dry-run`. Tokens are those of one call.
+    """The calls that a stage makes for one item, for `--dry-run`.
 
-    A Size is a number, or a function of the mean number of tokens of a source item. `tokens_in` is
-    what the `prompt` is filled with; the prompt's own words are counted beside it. `applies` says
-    for which items a call is made (None: for every one), `most` how many there are at most,
-    whatever the number of items.
+    A Size is a number, or a function of the mean number of tokens of a source item.
+
+    Attributes:
+        role: The role of the model.
+        tokens_in: Tokens per call that fill the prompt. The prompt's own text is added.
+        tokens_out: Tokens of one reply.
+        calls: The number of calls per item.
+        prompt: The prompt.
+        applies: Whether an item needs a call; None if every item does.
+        max_calls: The largest number of calls for all items together; None without a limit.
     """
 
     role: str
@@ -87,21 +99,30 @@ class CallEstimate(NamedTuple):
     calls: Size = 1.0
     prompt: Prompt | None = None
     applies: Callable[[Any], bool] | None = None
-    most: float | None = None
+    max_calls: float | None = None
 
 
 @dataclass(frozen=True)
 class Stage(Generic[I_contra, O_co]):
-    """One step, item by item, for work that no LLMStage declares: several calls, a graph, checks.
+    """A step that works item by item and does more than an LLMStage: several calls, a graph.
 
-    `await work(item, client)` (a ModelClient) gives what is made of the item, always the same, or
-    raises Rejected. `reasons` are all reasons for which items are rejected here → words for people;
-    `roles` the models asked, `calls` how often, as a rule; `fan_out` how many items come of one.
+    Attributes:
+        name: The name of the stage.
+        doc: What the stage does, for users.
+        output_type: The Struct of the items that it returns.
+        work: `await work(item, client)`, with a ModelClient, returns the items made from an item,
+            or raises Rejected. The same input always has the same result.
+        reasons: All reasons for which items are rejected here, each with its text for users.
+        identity: Options that change the outcome; part of the key under which it is stored.
+        prompts: The prompts that the stage uses.
+        roles: The roles of the models that it calls.
+        calls: The calls that it makes, for `--dry-run`.
+        fan_out: The expected number of items made from one item.
     """
 
     name: str
     doc: str
-    gives: type[O_co]
+    output_type: type[O_co]
     work: Callable[[Any, Any], Awaitable[Sequence[O_co | Rejected]]]
     reasons: Mapping[str, str] = field(default_factory=dict)
     identity: Mapping[str, Any] = field(default_factory=dict)
@@ -113,23 +134,35 @@ class Stage(Generic[I_contra, O_co]):
 
 @dataclass(frozen=True, kw_only=True)
 class LLMStage(Generic[I_contra, O_co]):
-    """One step that asks one model one question about each item, declared.
+    """A step that asks one model one question about each item.
 
-    `fields(item)` fills the places of the `prompt` (see `mark_fields`); the model replies with an
-    object of the Struct `reply`. `check(item, reply)` says in words what is wrong with it, or
-    raises Rejected: the model is told once, and asked again. `make(item, reply)` gives what is
-    made of both, or raises Rejected. `show(item, reply)` is the content of a rejection that has
-    none of its own.
-
-    Where questions differ, `variant(item)` names the prompt and the reply, which are mappings then.
-    `skip(item)` gives what is made of an item for which nobody is asked; None: the model is.
-    `unusable(item)` stands for a reply that cannot be used, which otherwise rejects the item.
-    `tokens_in`, `tokens_out` and `most` are those of its CallEstimate.
+    Attributes:
+        name: The name of the stage.
+        doc: What the stage does, for users.
+        output_type: The Struct of the items that it returns.
+        role: The role of the model.
+        prompt: The prompt, or one prompt per variant.
+        reply: The Struct of the reply, or one Struct per variant.
+        fields: `fields(item)` returns the values of the prompt's placeholders (`mark_fields`).
+        make: `make(item, reply)` returns the items made from both, or raises Rejected.
+        check: `check(item, reply)` returns what is wrong with a reply, or raises Rejected. The
+            model is then asked once more, with the reason.
+        show: `show(item, reply)` returns the content of a rejection that has no content.
+        variant: `variant(item)` names the prompt and the reply, if both are mappings.
+        skip: `skip(item)` returns the result for an item without asking the model; None to ask.
+        unusable: `unusable(item)` returns the result if the reply can't be used. Without it, such
+            an item is rejected.
+        reasons: All reasons for which items are rejected here, each with its text for users.
+        identity: Options that change the outcome; part of the key under which it is stored.
+        tokens_in: As in CallEstimate.
+        tokens_out: As in CallEstimate.
+        max_calls: As in CallEstimate.
+        fan_out: The expected number of items made from one item.
     """
 
     name: str
     doc: str
-    gives: type[O_co]
+    output_type: type[O_co]
     role: str
     prompt: Prompt | Mapping[str, Prompt]
     reply: type[Struct] | Mapping[str, type[Struct]]
@@ -144,47 +177,55 @@ class LLMStage(Generic[I_contra, O_co]):
     identity: Mapping[str, Any] = field(default_factory=dict)
     tokens_in: Size = lambda source: source
     tokens_out: Size = 150.0
-    most: float | None = None
+    max_calls: float | None = None
     fan_out: float = 1.0
 
     @property
     def prompts(self) -> Sequence[PromptFile]:
-        """How the manifest names its prompts."""
-        return [one.file for one in self._all_prompts]
+        """The prompts, as the manifest names them."""
+        return [prompt.file for prompt in self._all_prompts]
 
     @property
     def roles(self) -> Sequence[str]:
-        """The one model that is asked."""
+        """The role of the model."""
         return (self.role,)
 
     @property
     def calls(self) -> Sequence[CallEstimate]:
         """One call for each item that is not skipped."""
-        longest = max(self._all_prompts, key=lambda one: len(one.system) + len(one.user))
-        size = self.tokens_in, self.tokens_out
-        return [CallEstimate(self.role, *size, 1.0, longest, self._is_asked, self.most)]
+        longest = max(self._all_prompts, key=lambda prompt: len(prompt.system) + len(prompt.user))
+        return [
+            CallEstimate(
+                self.role,
+                self.tokens_in,
+                self.tokens_out,
+                prompt=longest,
+                applies=self._is_asked,
+                max_calls=self.max_calls,
+            )
+        ]
 
     async def work(self, item: Any, client: Any) -> Sequence[O_co | Rejected]:
-        """Ask, check and make. Raises Rejected."""
+        """Ask the model, check the reply and make the items. Raises Rejected."""
         skipped = None if self.skip is None else self.skip(item)
         if skipped is not None:
             return skipped
-        which = "" if self.variant is None else self.variant(item)
-        prompt = self.prompt[which] if isinstance(self.prompt, Mapping) else self.prompt
-        kind = self.reply[which] if isinstance(self.reply, Mapping) else self.reply
+        variant = "" if self.variant is None else self.variant(item)
+        prompt = self.prompt[variant] if isinstance(self.prompt, Mapping) else self.prompt
+        reply_type = self.reply[variant] if isinstance(self.reply, Mapping) else self.reply
         messages = prompt.fill(self.fields(item))
 
         def check(reply: Any) -> str | None:
-            with showing(lambda: self.show(item, reply)):
+            with rejected_content(lambda: self.show(item, reply)):
                 return self.check(item, reply)
 
         try:
-            reply = await client.ask(self.role, messages, kind, check=check)
+            reply = await client.ask(self.role, messages, reply_type, check=check)
         except Rejected as rejected:
             if self.unusable is None or rejected.transient:
                 raise
             return self.unusable(item)
-        with showing(lambda: self.show(item, reply)):
+        with rejected_content(lambda: self.show(item, reply)):
             return self.make(item, reply)
 
     @property
@@ -204,32 +245,41 @@ def mark_fields(
     *,
     titles: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Texts as a prompt's places: each between lines that name it and bear a mark, and {mark}.
+    """Return the values of a prompt's placeholders: each text between marked lines, and {mark}.
 
-    The mark depends on `texts` alone, so that prompts which differ in `others` begin alike
-    (models.prompts). The lines say the place's name in capitals, or what `titles` has for it;
-    several texts of one place are numbered.
+    Args:
+        texts: The text or texts of each placeholder. Several texts of one placeholder are numbered.
+        others: Further texts. The mark does not depend on them, so prompts that differ only here
+            begin alike and a model's prefix cache works.
+        titles: The title of a placeholder in its marked lines. Default: its name in capitals.
     """
-    late, titles = others or {}, titles or {}
-    parts = {name: [text] if isinstance(text, str) else list(text) for name, text in texts.items()}
-    marks = Prompt.marks([text for one in parts.values() for text in one], tuple(late.values()))
+    others, titles = others or {}, titles or {}
+    texts_by_name: dict[str, list[str]] = {}
+    marked_texts: list[str] = []
+    for name, value in texts.items():
+        texts_by_name[name] = [value] if isinstance(value, str) else list(value)
+        marked_texts += texts_by_name[name]
+    marks = Prompt.marks(marked_texts, tuple(others.values()))
+    for name, text in others.items():
+        texts_by_name[name] = [text]
     fields = {"mark": marks.mark}
-    for name, some in (parts | {name: [text] for name, text in late.items()}).items():
-        fields[name] = marks.surround(titles.get(name, name.upper().replace("_", " ")), some)
+    for name, values in texts_by_name.items():
+        title = titles.get(name, name.upper().replace("_", " "))
+        fields[name] = marks.surround(title, values)
     return fields
 
 
 @dataclass(frozen=True)
 class BatchStage(Generic[I_contra, O_co]):
-    """One step that must see all items at once: to choose, to count, to look for doubles.
+    """A step that needs all items at once: to select, to count, to find duplicates.
 
-    It asks no model, and is done again every time. `work` gives what stays and what is rejected, in
-    an order that depends on the items alone.
+    It calls no model, and runs again in every build. `work` returns the items that are kept and the
+    rejected ones, in an order that depends only on the items.
     """
 
     name: str
     doc: str
-    gives: type[O_co]
+    output_type: type[O_co]
     work: Callable[[Sequence[Any]], Sequence[O_co | Rejected]]
     reasons: Mapping[str, str] = field(default_factory=dict)
     fan_out: float = 1.0
@@ -240,26 +290,29 @@ ItemStage = Stage[Any, Any] | LLMStage[Any, Any]
 
 @dataclass(frozen=True)
 class SourceStep(Generic[O_co]):
-    """The first step: `read()` gives the items of the user's files, and what is left out of them.
+    """The first step: `read()` yields the items of the user's files, and the rejected rows.
 
-    Every row is checked here, before anything is paid. `read` raises InputError.
+    Every row is checked here, before any paid call. `read` raises InputError.
     """
 
     name: str
     doc: str
-    gives: type[O_co]
+    output_type: type[O_co]
     read: Callable[[], Iterable[O_co | Rejected]]
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class BuiltDataset:
-    """What a build ends in.
+    """The result of a build.
 
-    `files` are the dataset's, by their name below dataset/; `quality` has a quality.BuiltItem for
-    each item. `run` is the command that takes the dataset, with {dataset} for its folder. `factors`
-    are the names by which items are counted, `tasks` are for annotators; `human` is what people
-    said (PeopleLabels.account).
+    Attributes:
+        files: The content of the dataset's files, by their name in dataset/.
+        quality: A quality.BuiltItem for each item.
+        run: The command that runs the dataset, with {dataset} for its folder.
+        factors: The names of the factors by which items are counted.
+        tasks: The tasks for annotators.
+        human: The summary of the human labels (PeopleLabels.account).
     """
 
     files: Mapping[str, bytes]
@@ -271,22 +324,30 @@ class BuiltDataset:
 
 
 class OtherModel(NamedTuple):
-    """A model that has no role; `spent` tells what it has cost until now."""
+    """A model without a role. `usage()` returns what it has cost until now."""
 
     name: str
     signature: str
-    spent: Callable[[], Usage]
+    usage: Callable[[], Usage]
 
 
 @dataclass(frozen=True)
 class BuildPlan:
-    """A builder with its options settled: source, stages, and what is made of the items left.
+    """A builder with resolved options: its source, its stages and its result.
 
-    `options` are all that change what comes out, `files` what was read. `notices` are short
-    sentences that page and data card must show. `tokens(item)` is the size of a source item.
-    `scorer` (a PromptScorer) gives perplexities; `close` gives back what was opened to prepare the
-    plan, however the build ends. `people` are PeopleLabels, `others` models that are asked without
-    a role, by name (a fact judge, a decomposer).
+    Attributes:
+        builder: The name of the builder.
+        options: All options that change the result.
+        files: The files that were read.
+        source: The first step.
+        stages: The other steps, in their order.
+        finish: `finish(items)` makes the dataset of the items that are left.
+        tokens: `tokens(item)` returns the size of a source item in tokens.
+        notices: Short warnings that the page and the data card must show.
+        scorer: A PromptScorer for perplexities; None if the builder needs none.
+        close: Releases what the builder opened, however the build ends.
+        people: The PeopleLabels; None if the builder has no tasks for annotators.
+        others: Models without a role, by name, such as a judge of facts or a decomposer.
     """
 
     builder: str
@@ -305,9 +366,10 @@ class BuildPlan:
 
 @dataclass(frozen=True)
 class Role:
-    """A model that a builder asks: an option --NAME-model, or --model for the first one.
+    """The role of a model: an option --NAME-model, or --model for the first role.
 
-    Without `needed` it may be left out; the builder's `prepare` says when it must not.
+    If it isn't `needed`, users may omit the model. `prepare` raises an error if it is required
+    because of other options.
     """
 
     name: str
@@ -317,10 +379,18 @@ class Role:
 
 @dataclass(frozen=True)
 class Builder:
-    """A builder's declaration. `prepare(options, material)` raises UsageError, InputError.
+    """The declaration of a builder.
 
-    `roles` are the models that it asks, the one that writes first; `prompts` the names by which
-    `--prompt NAME=FILE` replaces its prompts. `material` is a settings.Material.
+    Attributes:
+        name: The name, as in `trueground build NAME`.
+        doc: What it makes.
+        source: The paper that it follows.
+        takes: The sources that it reads.
+        roles: The roles of its models. The first one is the writer.
+        options: The options that it declares.
+        prompts: The names that `--prompt NAME=FILE` takes.
+        prepare: `prepare(options, material)`, with a settings.Material, returns the plan. Raises
+            UsageError, InputError.
     """
 
     name: str
@@ -334,7 +404,7 @@ class Builder:
 
 
 def prepare_in(module: str) -> Callable[[Mapping[str, str | bool | None], Any], BuildPlan]:
-    """The function `prepare` of a module that is not loaded before it is needed."""
+    """Return a function that loads a module and calls its `prepare`."""
 
     def prepare(options: Mapping[str, str | bool | None], material: Any) -> BuildPlan:
         plan: BuildPlan = import_module(module).prepare(options, material)

@@ -1,4 +1,4 @@
-"""Build a benchmark: read the sources, let the items flow, write what is left and how it came."""
+"""Builds a benchmark: reads the sources, runs the stages, writes the result."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from trueground.models import ChatModel, LogprobRunner, Params, Price, configure
 from trueground.net import ResponseCache
 from trueground.options import DeclaredOptions
 from trueground.records import shorten
+from trueground.text import several
 from trueground.wings.papers.builders.base import (
     REASONS,
     Builder,
     BuildPlan,
     BuiltDataset,
+    Rejected,
     ReportWriter,
 )
 from trueground.wings.papers.builders.client import ModelClient, RoleModel
@@ -69,25 +71,35 @@ from trueground.wings.papers.builders.store import STORE, BuildStore
 
 __all__ = ["BuildRequest", "BuildSettings", "Built", "dry_run", "estimate_build", "run_build"]
 NO_PEOPLE = "No people have labeled these items; only models have judged them."
-OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
-END = "done.json"  # of a shard that went as far as it can
+MAX_DETAIL_CHARS = 160  # of the example in a warning
+OWN_WORK = "The judge {name} also wrote the items, so it judges its own work."
+SHARD_END = "done.json"  # in the folder of a shard that has done its part
 
 
 @dataclass(frozen=True)
 class Built:
-    """A finished build: its folder, the number of items, and summary.json.
+    """A finished build.
 
-    `spent` says of each role which model was asked, and what it cost in all sessions.
+    Attributes:
+        path: The folder of the build.
+        items: The number of items in the dataset.
+        summary: The content of summary.json.
+        usage: The model of each role, with its calls and tokens in all sessions.
     """
 
     path: Path
     items: int
     summary: dict[str, Any]
-    spent: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    usage: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def run_build(request: BuildRequest, write_report: ReportWriter | None = None) -> Built:
-    """Build a benchmark as `tg.build` does; `write_report` adds the page and the data card."""
+    """Build a benchmark as `tg.build` does.
+
+    Args:
+        request: What to build.
+        write_report: Writes the page and the data card.
+    """
     with _prepare(request) as prepared:
         Build(request.folder).shards.check_none()
         source = read_source(prepared.plan.source, request.settings.limit)
@@ -96,10 +108,10 @@ def run_build(request: BuildRequest, write_report: ReportWriter | None = None) -
 
 
 def ask_shard(request: BuildRequest) -> bool:
-    """Ask for one shard of a build, that of the settings; nothing is finished or rendered.
+    """Run one shard of a build, up to the next stage that needs the items of all shards.
 
-    It goes as far as the next stage that must see the items of all shards. When all have come there
-    `join_shards` brings them together, and the next round, or the build itself, goes on.
+    When all shards have come there, `join_shards` merges them. Then run the shards again, or build
+    without shards to finish.
 
     Returns:
         Whether the shard came to the last stage.
@@ -108,13 +120,13 @@ def ask_shard(request: BuildRequest) -> bool:
         TruegroundError: As `run_build` does.
     """
     settings = request.settings
-    number, of = settings.shard or (0, 1)
-    folder = Build(request.folder).shards.folder(number, of)
+    number, n_shards = settings.shard or (0, 1)
+    folder = Build(request.folder).shards.folder(number, n_shards)
     with _prepare(request) as prepared:
         name, plan = prepared.builder.name, prepared.plan
         items, _, _ = read_source(plan.source, settings.limit)
         with build_directory(folder, name):
-            (folder / END).unlink(missing_ok=True)
+            (folder / SHARD_END).unlink(missing_ok=True)
             entries = {"trueground": __version__, "builder": name}
             OutputPath(folder / MANIFEST).write_json(entries)
 
@@ -122,36 +134,44 @@ def ask_shard(request: BuildRequest) -> bool:
                 async with _flow(prepared, folder, items) as flow:
                     if (request.folder / WORK / STORE).exists():
                         flow.store.add(request.folder / WORK)
-                    _, accounts = await run_plan(plan, items, flow, lambda *_: None, (number, of))
+                    shard = (number, n_shards)
+                    _, accounts = await run_plan(plan, items, flow, lambda *_: None, shard)
                     return len(accounts) == len(plan.stages)
 
             is_complete = run_in_own_loop(ask())
-            OutputPath(folder / END).write_json(entries | {"complete": is_complete})
+            OutputPath(folder / SHARD_END).write_json(entries | {"complete": is_complete})
     return is_complete
 
 
 def join_shards(out: Path) -> bool:
-    """Bring together what the shards of a build below `out` have done, and remove them.
+    """Merge the shards of a build in the folder `out`, and remove their folders.
 
-    Whether all came to the last stage. OutputError, WorkerError: there are none, or some are not
-    done.
+    Returns:
+        Whether all shards came to the last stage.
+
+    Raises:
+        WorkerError: There are no shards, or some are unfinished.
+        OutputError: The folder can't be used.
     """
     folders = Build(out).shards.folders()
-    ends = {int(f.name[:5]): f / END for f in folders}
-    of = int(folders[0].name.rpartition("-")[2]) if folders else 0
-    missing = [n for n in range(1, of + 1) if n not in ends or not ends[n].exists()]
-    if missing or not folders:
+    if not folders:
+        raise WorkerError(f"{out} has no shards; run the same command with --shard 1/N")
+    end_files = {int(folder.name[:5]): folder / SHARD_END for folder in folders}
+    n_shards = int(folders[0].name.rpartition("-")[2])
+    numbers = range(1, n_shards + 1)
+    missing = [n for n in numbers if n not in end_files or not end_files[n].exists()]
+    if missing:
         raise WorkerError(
-            f"{out}: of {of} shards {', '.join(map(str, missing))} are not asked to the end; run "
-            f"the same command with --shard {missing[0] if missing else 1}/{of or 'N'}"
+            f"{out}: unfinished shards of {n_shards}: {', '.join(map(str, missing))}; run the same "
+            f"command with --shard {missing[0]}/{n_shards}"
         )
-    found = [orjson.loads(end.read_bytes()) for end in ends.values()]
-    with build_directory(out, found[0]["builder"]):
+    ends = [orjson.loads(file.read_bytes()) for file in end_files.values()]
+    with build_directory(out, ends[0]["builder"]):
         with BuildStore(make_part(out, WORK)) as store:
             for folder in folders:
                 store.add(folder / WORK)
         Build(out).shards.remove()
-    return all(end["complete"] for end in found)
+    return all(end["complete"] for end in ends)
 
 
 def dry_run(
@@ -200,7 +220,7 @@ def estimate_build(request: BuildRequest) -> BuildEstimate:
 
 
 class _Prepared(NamedTuple):
-    """What the names stand for."""
+    """A request with its builder, plan and models."""
 
     request: BuildRequest
     builder: Builder
@@ -217,7 +237,7 @@ class _Prepared(NamedTuple):
 
 @contextmanager
 def _prepare(request: BuildRequest, *, is_dry_run: bool = False) -> Iterator[_Prepared]:
-    """The builder's plan and models; however the work ends, the plan is closed.
+    """Prepare the plan and the models, and close the plan at the end.
 
     Raises UsageError, InputError, and OutputError for a folder that can't be used.
     """
@@ -240,7 +260,7 @@ def _prepare(request: BuildRequest, *, is_dry_run: bool = False) -> Iterator[_Pr
     try:
         scorer = None if plan.scorer is None else LogprobRunner(plan.scorer)
         prepared = _Prepared(request, builder, plan, models, scorer)
-        if settings.prices is not None:  # a table that lacks one is no use at the end
+        if settings.prices is not None:  # a missing price must not fail after the paid calls
             for model in prepared.model_names.values():
                 Price.of(settings.prices, model)
         check_usable(request.folder, builder.name)
@@ -253,32 +273,41 @@ def _prepare(request: BuildRequest, *, is_dry_run: bool = False) -> Iterator[_Pr
 def make_models(
     builder: Builder, models: Mapping[str, str | ChatModel], endpoint: EndpointDefaults
 ) -> dict[str, RoleModel]:
-    """A model for each role that was given one: `NAME` or `NAME(base_url=URL,api_key_env=KEY,…)`.
+    """Return the model of each role.
 
-    The first role writes: its temperature is the endpoint's own, or --temperature; all others judge
-    at temperature 0. UsageError: an unknown role, one that is needed and absent, and what the
-    model's kind raises.
+    The first role is the writer. Its temperature is --temperature, or the endpoint's default. All
+    other roles are judges with temperature 0.
+
+    Args:
+        builder: The builder.
+        models: The models by role: `NAME`, `NAME(base_url=URL,api_key_env=KEY,…)` or a ChatModel.
+        endpoint: The options of models that don't set their own.
+
+    Raises:
+        UsageError: A role is unknown, a required model is missing, or a model is invalid.
     """
-    first, *_ = known = [role.name for role in builder.roles]
+    role_names = [role.name for role in builder.roles]
+    first = role_names[0]
     for name in models:
-        if name not in known:
-            raise UsageError.unknown_name(f"role of a model in {builder.name}", name, known)
+        if name not in role_names:
+            raise UsageError.unknown_name(f"role of a model in {builder.name}", name, role_names)
     for role in builder.roles:
         if role.needed and role.name not in models:
             option = "--model" if role.name == first else f"--{role.name}-model"
             raise UsageError(f"build {builder.name} needs {option} NAME: {role.doc}")
-    warm = None if endpoint.temperature is None else float(endpoint.temperature)
-    params = Params(
+    temperature = None if endpoint.temperature is None else float(endpoint.temperature)
+    judge_params = Params(
         temperature=0.0,
         max_tokens=endpoint.max_tokens,
         seed=endpoint.seed,
         extra=dict(endpoint.extra),
     )
-    writes = msgspec.structs.replace(params, temperature=warm)
-    return {
-        role: _make_model(role, model, endpoint, writes if role == first else params)
-        for role, model in models.items()
-    }
+    writer_params = msgspec.structs.replace(judge_params, temperature=temperature)
+    made: dict[str, RoleModel] = {}
+    for name, model in models.items():
+        params = writer_params if name == first else judge_params
+        made[name] = _make_model(name, model, endpoint, params)
+    return made
 
 
 def _make_model(
@@ -287,25 +316,27 @@ def _make_model(
     if not isinstance(model, str):
         return RoleModel(model, params)
     name, spec = ComponentSpec.parse_model(role, model)
-    who = f"the model of the role {role}"
-    own = configure_model(spec, who, params=params, name=name, endpoint=endpoint.options())
-    return RoleModel(own.model, own.params)
+    owner = f"the model of the role {role}"
+    configured = configure_model(spec, owner, params=params, name=name, endpoint=endpoint.options())
+    return RoleModel(configured.model, configured.params)
 
 
 def _build(prepared: _Prepared, source: SourceItems, write_report: ReportWriter | None) -> Built:
     plan, settings, folder = prepared.plan, prepared.request.settings, prepared.request.folder
     items, read, left_out = source
-    own = {"seed": settings.seed, "limit": settings.limit, "left_out": left_out}
-    manifest = BuildManifest(folder, plan, prepared.models, prepared.scorer, own, settings.command)
+    entries = {"seed": settings.seed, "limit": settings.limit, "left_out": left_out}
+    manifest = BuildManifest(
+        folder, plan, prepared.models, prepared.scorer, entries, settings.command
+    )
     manifest.write()
 
-    def done(number: int, name: str, given: list[Any]) -> None:
-        write_stage(folder, number, name, given)
+    def on_stage_end(number: int, name: str, stage_items: list[Any]) -> None:
+        write_stage(folder, number, name, stage_items)
         manifest.write()
 
     async def run() -> tuple[list[Any], list[StageAccount]]:
         async with _flow(prepared, folder, items) as flow:
-            return await run_plan(plan, items, flow, done)
+            return await run_plan(plan, items, flow, on_stage_end)
 
     try:
         with manifest.track():
@@ -314,13 +345,13 @@ def _build(prepared: _Prepared, source: SourceItems, write_report: ReportWriter 
             remove_stages(folder, after=1 + len(plan.stages))
             accounts = [read, *accounts]
             dataset = plan.finish(left)
-            notices = _notices(prepared)  # finishing may add some
+            notices = _notices(prepared)  # after `finish`, which may add some
             manifest.content["notices"] = notices
             summary = {
                 "builder": plan.builder,
                 "n": len(dataset.quality),
                 "left_out": left_out,
-                "stages": [one.as_dict() for one in accounts],
+                "stages": [account.as_dict() for account in accounts],
                 "files": sorted(dataset.files),
                 "run": dataset.run,
                 "notices": notices,
@@ -332,7 +363,8 @@ def _build(prepared: _Prepared, source: SourceItems, write_report: ReportWriter 
             manifest.end()
     except KeyboardInterrupt:
         raise RunInterrupted(
-            f"interrupted; what was made is kept in {folder}: run the same command again to go on"
+            f"interrupted; all results so far are kept in {folder}. Rerun the same command to "
+            "resume"
         ) from None
     _note_losses(accounts, dataset, settings.note)
     return Built(folder, len(dataset.quality), summary, manifest.content["models"])
@@ -340,34 +372,36 @@ def _build(prepared: _Prepared, source: SourceItems, write_report: ReportWriter 
 
 @asynccontextmanager
 async def _flow(prepared: _Prepared, folder: Path, items: list[Any]) -> AsyncIterator[Flow]:
-    """What items flow with, open for one session."""
+    """Open the resources of one session."""
     models, scorer, settings = prepared.models, prepared.scorer, prepared.request.settings
-    cacheable = any(one.model.cacheable for one in models.values()) or scorer is not None
+    distinct_models = {id(entry.model): entry.model for entry in models.values()}.values()
+    cacheable = any(model.cacheable for model in distinct_models) or scorer is not None
     async with AsyncExitStack() as stack:
-        for model in {id(one.model): one.model for one in models.values()}.values():
+        for model in distinct_models:
             stack.push_async_callback(model.close)
         if scorer is not None:
             stack.push_async_callback(scorer.close)
         cache = ResponseCache.open() if settings.cache and cacheable else None
         if cache is not None:
+            # Callbacks run in reverse order: the cache is closed before its problem is read.
             stack.callback(lambda: settings.note(cache.problem) if cache.problem else None)
-            stack.callback(cache.close)  # first
+            stack.callback(cache.close)
         store = stack.enter_context(BuildStore(make_part(folder, WORK)))
         client = ModelClient(models, cache, store, scorer=scorer, reuse_bad=settings.reuse_bad)
         yield Flow(client, store, FailureLimit(settings.max_failed, len(items)), settings.progress)
 
 
 def _notices(prepared: _Prepared) -> list[str]:
-    """The builder's own, and what holds for all."""
+    """Return the builder's warnings and those that apply to all builders."""
     plan = prepared.plan
-    names = {role: strip_model_folder(one.model.name) for role, one in prepared.models.items()}
+    names = {role: strip_model_folder(entry.model.name) for role, entry in prepared.models.items()}
     writer, *judges = [role.name for role in prepared.builder.roles]
-    found = list(plan.notices)
+    notices = list(plan.notices)
     if any(role in names and names[role] == names.get(writer) for role in judges):
-        found.append(OWN_WORK.format(name=names[writer]))
+        notices.append(OWN_WORK.format(name=names[writer]))
     if plan.people is not None and not plan.people.labels:
-        found.append(NO_PEOPLE)
-    return list(dict.fromkeys(found))
+        notices.append(NO_PEOPLE)
+    return list(dict.fromkeys(notices))
 
 
 def _write_end(
@@ -376,13 +410,20 @@ def _write_end(
     dataset: BuiltDataset,
     summary: Mapping[str, Any],
 ) -> None:
-    """Write the files that a build ends in, except report and manifest. Raises WriteError."""
-    rejected = []
+    """Write the results of a build except report and manifest. Raises WriteError."""
+    rows = []
     for account in accounts:
-        for one in account.rejected:
-            row = {"stage": account.name, "id": one.id, "reason": one.reason, "detail": one.detail}
-            rejected.append(row if one.content is None else {**row, "made": one.content})
-    write_lines(folder / DROPPED, rejected)
+        for item in account.rejected:
+            row: dict[str, Any] = {
+                "stage": account.name,
+                "id": item.id,
+                "reason": item.reason,
+                "detail": item.detail,
+            }
+            if item.content is not None:
+                row["made"] = item.content
+            rows.append(row)
+    write_lines(folder / DROPPED, rows)
     write_dataset(folder, dataset.files)
     write_lines(folder / ITEMS, dataset.quality)
     write_tasks(folder, dataset.tasks)
@@ -392,42 +433,45 @@ def _write_end(
 def _note_losses(
     accounts: Sequence[StageAccount], dataset: BuiltDataset, note: Callable[[str], None]
 ) -> None:
-    """Failed calls are no fault of the items; and where no item is left, which stage lost most."""
-    again = [one for account in accounts for one in account.again]
-    if again:
-        n = sum(account.failed for account in accounts)
-        items, them = ("1 item", "it") if n == 1 else (f"{n:,} items", "them")
+    """Warn about failed calls and, if no item is left, name the stages that dropped most."""
+    retried: list[Rejected] = []
+    for account in accounts:
+        retried += account.retried
+    if retried:
+        n = sum(account.n_failed for account in accounts)
+        them = "it" if n == 1 else "them"
         note(
-            f"{items} fell because calls failed ({again[0].detail}); the same command tries {them} "
-            f"again, and only {them}"
+            f"{several(n, 'item')} dropped because calls failed ({retried[0].detail}); rerun the "
+            f"same command to try {them} again, and only {them}"
         )
     if dataset.quality:
         return
-    worst = max(accounts, key=lambda one: len(one.rejected))
+    worst = max(accounts, key=lambda account: len(account.rejected))
     if not worst.rejected:
         note("no item is left: the source has none")
         return
-    last = next(one for one in reversed(accounts) if one.rejected)
+    last = next(account for account in reversed(accounts) if account.rejected)
     then = f"; then the stage {_describe_losses(last)}" if last is not worst else ""
-    # Whom to change: the model, where its replies are what was wrong; else source or options.
-    by_model = worst.as_dict()["reasons"][0]["reason"] in REASONS
-    what = "the model or the prompt" if by_model else "the source or the options"
+    is_model_error = worst.as_dict()["reasons"][0]["reason"] in REASONS
+    cause = "the model or the prompt" if is_model_error else "the source or the options"
     note(
-        f"no item is left: the stage {_describe_losses(worst)}{then}. All stand in dropped.jsonl; "
-        f"change {what}, and run the command again"
+        f"no item is left: the stage {_describe_losses(worst)}{then}. See dropped.jsonl for all "
+        f"dropped items. Change {cause}, and rerun the command"
     )
 
 
 def _describe_losses(account: StageAccount) -> str:
-    """`NAME lost 9 of 9, 8 of them as REASON (words), such as ID (detail)`."""
-    lost = len(account.rejected)
+    """Return `NAME dropped 9 of 9, 8 of them as REASON (text), such as ID (detail)`."""
+    n_dropped = len(account.rejected)
     reason = account.as_dict()["reasons"][0]
-    example = next(one for one in account.rejected if one.reason == reason["reason"])
-    detail = f" ({shorten(example.detail, 160)})" if example.detail else ""
-    # A stage that makes several things of an item may lose more than came.
-    of = f" of {account.came:,}" if lost <= account.came else ""
-    most = f", {reason['n']:,} of them" if reason["n"] < lost else ""
-    return (
-        f"{account.name} lost {lost:,}{of}{most} as {reason['reason']} ({reason['words']}), such "
-        f"as {example.id!r}{detail}"
-    )
+    example = next(item for item in account.rejected if item.reason == reason["reason"])
+    text = f"{account.name} dropped {n_dropped:,}"
+    # A stage that makes several items from one may drop more than it took.
+    if n_dropped <= account.n_in:
+        text += f" of {account.n_in:,}"
+    if reason["n"] < n_dropped:
+        text += f", {reason['n']:,} of them"
+    text += f" as {reason['reason']} ({reason['words']}), such as {example.id!r}"
+    if example.detail:
+        text += f" ({shorten(example.detail, MAX_DETAIL_CHARS)})"
+    return text

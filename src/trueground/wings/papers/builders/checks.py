@@ -1,8 +1,8 @@
-"""Checks of made texts that need no model: what a text says, what it kept, its form, its language.
+"""Checks of generated texts without a model: phrases, kept words, form, language.
 
-Texts are compared in the form of the normalizer `unicode-1`, articles kept. Punctuation may join
-words or part them ("U.S." and "US", "Paris's" and "Paris"), so both readings are tried: a text
-says a phrase if it does in either.
+Texts are compared in the form of the normalizer `unicode-1`, with articles. Punctuation may join or
+separate words ("U.S." and "US", "Paris's" and "Paris"). Therefore both readings are tried, and a
+text contains a phrase if it does in either.
 """
 
 from __future__ import annotations
@@ -20,160 +20,189 @@ import regex
 from trueground.errors import MissingExtraError
 from trueground.stats import total
 from trueground.text import Normalizer
-from trueground.wings.papers.builders.rows import ODD
+from trueground.wings.papers.builders.rows import CONTROL_CHARACTER
 
 FORM_REASONS = {
     "control_characters": "the text holds control characters, or broken letters",
     "echo": "the text repeats marks of the prompt",
 }
-# Those that turn the direction of writing around, and tags; not those that join letters.
-_TURNING = re.compile(r"[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+# Characters that change the direction of writing, and tags; not those that join letters.
+_DIRECTION_CHARACTER = re.compile(r"[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _MARK = re.compile(r"={3,}\s*(?:BEGIN|END)\b")
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Variation_Selector}]")  # could hide a word from every search
-# Points and commas within numbers stay, and so does the minus or point at their beginning.
-_PARTING = regex.compile(
+# Points and commas inside numbers stay, and so does a minus or point at their beginning.
+_SEPARATOR = regex.compile(
     r"(?!(?<=\d)[.,:'’\u066b\u066c]\d)(?!(?<![\w.,])(?:-(?=\.?\d)|\.(?=\d)))\p{P}"
 )
 _SYMBOL = regex.compile(r"\p{S}")
 _MINUS = regex.compile(r"[\p{Pd}\u2212]")
 _ARTICLES = ("a", "an", "the")
-_GAP = ""  # no word reads so
+_GAP = ""  # in place of a removed word; no word is empty
 _LETTER = regex.compile(r"[\p{L}\p{N}]")
-# What is known of a language: words without capitals and digits, so that names do not count.
+# A language is identified by words without capitals and digits, so that names do not count.
 _LETTERS = regex.compile(r"[\p{L}\p{M}]+")
 _CAPITAL = regex.compile(r"[\p{Lu}\p{Lt}]")
 _LATIN = regex.compile(r"\p{Latin}")
 _DENSE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}]")
-_DENSE_WORTH = 3  # letters that a character of such a script stands for
-# With these numbers: no false alarm in 40,000 pairs of English texts that have nothing to do with
-# each other, questions and single sentences among them; found were 87 of 96 pairs of an English
-# text and one sentence in another language, those of five words not.
-_LEAST_LETTERS, _SURE, _DOUBT = 18, 0.95, 0.02
-_LEAST_LETTERS_APART = 8  # a text in quite another script is in another language, whichever it is
-_SHARED = 0.2  # of the letters: words without capitals that the original has too
-# Languages that are easily taken for one another count as one.
-_KIN = {
-    name: kin.split()[0]
-    for kin in (
-        *("an es ext", "ar ary arz", "bs hr sr", "cs sk", "da nn no", "el grc", "en pcm"),
-        *("fr gcf gcr wa", "gl pt", "hbo he", "id ms", "it lij vec", "ku sdh", "uz uzs"),
-        "wuu yue zh",
-    )
-    for name in kin.split()
-}
+_LETTERS_PER_DENSE_CHARACTER = 3
+# These thresholds gave no false alarm in 40,000 pairs of unrelated English texts, including
+# questions and single sentences. They detected 87 of 96 pairs of an English text and one sentence
+# in another language. The missed sentences had five words.
+_MIN_LETTERS, _MIN_PROBABILITY, _MAX_ORIGINAL_PROBABILITY = 18, 0.95, 0.02
+# A text in a different script is in another language, so fewer letters are enough.
+_MIN_LETTERS_OTHER_SCRIPT = 8
+# Above this share of letters in words that the original has too, the language is the same.
+_MAX_SHARED_LETTERS = 0.2
+# Languages that are easily confused count as one: the first of each group.
+_SIMILAR_LANGUAGES = (
+    "an es ext",
+    "ar ary arz",
+    "bs hr sr",
+    "cs sk",
+    "da nn no",
+    "el grc",
+    "en pcm",
+    "fr gcf gcr wa",
+    "gl pt",
+    "hbo he",
+    "id ms",
+    "it lij vec",
+    "ku sdh",
+    "uz uzs",
+    "wuu yue zh",
+)
 _NO_LANGUAGE = "zxx"
 _PURPOSE, _EXTRA = "telling languages apart", "build"
 
 
+@lru_cache(maxsize=1)
+def _language_groups() -> dict[str, str]:
+    """Return the group of each similar language."""
+    groups: dict[str, str] = {}
+    for line in _SIMILAR_LANGUAGES:
+        languages = line.split()
+        groups |= dict.fromkeys(languages, languages[0])
+    return groups
+
+
 def same_text(a: str, b: str) -> bool:
-    """Are both alike but for case, white space and punctuation outside of numbers?"""
+    """Return whether both differ only in case, white space and punctuation outside numbers."""
     return any(x == y for x, y in zip(_readings(a), _readings(b), strict=True))
 
 
-def says(text: str, phrase: str) -> bool:
-    """Does the phrase stand in the text as whole words, whatever the case and the white space?
+def contains_phrase(text: str, phrase: str) -> bool:
+    """Return whether a text contains a phrase as whole words, ignoring case and white space.
 
-    An English article at the phrase's head does not count, where more follows. In scripts without
-    spaces every character is a word. A phrase without words stands nowhere.
+    An English article at the beginning of the phrase is ignored if more words follow. In scripts
+    without spaces, every character is a word. No text contains a phrase without words.
     """
-    readings = zip(_readings(text), map(_without_article, _readings(phrase)), strict=True)
-    rows = ((" ".join(whole), " ".join(row)) for whole, row in readings)
-    return any(bool(row) and f" {row} " in f" {whole} " for whole, row in rows)
+    phrases = map(_without_article, _readings(phrase))
+    for text_tokens, phrase_tokens in zip(_readings(text), phrases, strict=True):
+        if phrase_tokens and f" {' '.join(phrase_tokens)} " in f" {' '.join(text_tokens)} ":
+            return True
+    return False
 
 
-def count(text: str, phrase: str) -> int:
-    """How often the phrase stands in the text, as `says` reads both; places do not overlap."""
-    readings = zip(_readings(text), _readings(phrase), strict=True)
-    return max(len(_places(in_text, _without_article(wanted))) for in_text, wanted in readings)
+def count_phrase(text: str, phrase: str) -> int:
+    """Return how often a phrase occurs in a text, without overlaps; see `contains_phrase`."""
+    phrases = map(_without_article, _readings(phrase))
+    readings = zip(_readings(text), phrases, strict=True)
+    return max(
+        len(_find_phrase(text_tokens, phrase_tokens)) for text_tokens, phrase_tokens in readings
+    )
 
 
-def words_without(text: str, phrases: Iterable[str]) -> Counter[str]:
-    """The words of a text that are in none of these phrases, each as often as it stands there.
+def count_other_words(text: str, phrases: Iterable[str]) -> Counter[str]:
+    """Return the words of a text that are in none of the phrases, with their counts.
 
-    Longer phrases are taken out first; words on both sides of one do not meet.
+    Longer phrases are removed first. Words before and after a removed phrase don't form a new one.
     """
     left: list[str] = list(_readings(text)[0])
-    wanted = (_without_article(_readings(phrase)[0]) for phrase in phrases)
-    for phrase in sorted(wanted, key=len, reverse=True):
-        for at in reversed(_places(left, phrase)):
-            left[at : at + len(phrase)] = [_GAP]
+    all_phrase_tokens = (_without_article(_readings(phrase)[0]) for phrase in phrases)
+    for phrase_tokens in sorted(all_phrase_tokens, key=len, reverse=True):
+        for start in reversed(_find_phrase(left, phrase_tokens)):
+            left[start : start + len(phrase_tokens)] = [_GAP]
     return Counter(word for word in left if word != _GAP)
 
 
-def quoted(quote: str, text: str) -> bool:
-    """Does this quotation stand in the text, word for word?
+def contains_quote(quote: str, text: str) -> bool:
+    """Return whether a text contains a quotation word for word.
 
-    Its marks (curly or straight, an ellipsis at its ends), other punctuation, soft hyphens, white
-    space and case are no difference; an article is. A quotation without a letter or digit stands
-    nowhere.
+    Quotation marks, an ellipsis at the ends, other punctuation, soft hyphens, white space and case
+    are ignored. Articles are not. No text contains a quotation without a letter or digit.
     """
     if not _LETTER.search(quote):
         return False
     readings = zip(_readings(text), _readings(quote), strict=True)
-    return any(_places(in_text, wanted) for in_text, wanted in readings)
+    return any(_find_phrase(text_tokens, quote_tokens) for text_tokens, quote_tokens in readings)
 
 
 def same_answer(a: str, b: str) -> bool:
-    """Are both the same answer: alike, or does one of them stand in the other?"""
-    return same_text(a, b) or says(a, b) or says(b, a)
+    """Return whether both answers are the same text, or one contains the other."""
+    return same_text(a, b) or contains_phrase(a, b) or contains_phrase(b, a)
 
 
-def words(text: str) -> int:
-    """The number of words; in scripts without spaces every character is one."""
+def count_words(text: str) -> int:
+    """Return the number of words. In scripts without spaces, every character is a word."""
     return len(_readings(text)[0])
 
 
-def says_all_words(text: str, phrase: str) -> bool:
-    """Does every word of the phrase stand in the text, in any order? As `says` otherwise."""
-    readings = zip(_readings(text), map(_without_article, _readings(phrase)), strict=True)
-    return any(bool(row) and set(row) <= set(whole) for whole, row in readings)
+def contains_all_words(text: str, phrase: str) -> bool:
+    """Return whether a text contains every word of a phrase, in any order."""
+    phrases = map(_without_article, _readings(phrase))
+    for text_tokens, phrase_tokens in zip(_readings(text), phrases, strict=True):
+        if phrase_tokens and set(phrase_tokens) <= set(text_tokens):
+            return True
+    return False
 
 
 def share_kept(original: str, changed: str) -> float:
-    """The share of the original's words, with repeats, that are in the changed text: 0 to 1.
+    """Return the share (0 to 1) of the original's words that the changed text has too.
 
-    1.0 for an original without words: nothing of it is lost.
+    Repeated words count each time. If the original has no words, the share is 1.0.
     """
-    words, others = _readings(original)[0], _readings(changed)[0]
-    if not words:
+    original_words, changed_words = _readings(original)[0], _readings(changed)[0]
+    if not original_words:
         return 1.0
-    return (Counter(words) & Counter(others)).total() / len(words)
+    return (Counter(original_words) & Counter(changed_words)).total() / len(original_words)
 
 
 @lru_cache(maxsize=64)
 def _readings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words of a text: where punctuation parts words, and where it joins them."""
+    """Return the words of a text twice: punctuation separates words, and it joins them."""
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
-    apart = _SYMBOL.sub(r" \g<0> ", _MINUS.sub("-", plain))
+    spaced = _SYMBOL.sub(r" \g<0> ", _MINUS.sub("-", plain))
     rule = Normalizer.named("unicode-1", lang="").rule
-    return tuple(rule(_PARTING.sub(" ", apart)).split()), tuple(rule(apart).split())
+    return tuple(rule(_SEPARATOR.sub(" ", spaced)).split()), tuple(rule(spaced).split())
 
 
-def _without_article(words: tuple[str, ...]) -> tuple[str, ...]:
-    return words[1:] if len(words) > 1 and words[0] in _ARTICLES else words
+def _without_article(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    return tokens[1:] if len(tokens) > 1 and tokens[0] in _ARTICLES else tokens
 
 
-def _places(words: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where the wanted words stand in a row."""
-    found: list[int] = []
-    size, row = len(wanted), list(wanted)
-    for at in range(len(words) - size + 1) if size else ():
-        stands = words[at] == row[0] and list(words[at : at + size]) == row
-        if stands and (not found or at >= found[-1] + size):
-            found.append(at)
-    return found
+def _find_phrase(tokens: Sequence[str], phrase: Sequence[str]) -> list[int]:
+    """Return the starts of a phrase's occurrences, without overlaps."""
+    starts: list[int] = []
+    if not phrase:
+        return starts
+    size, expected = len(phrase), list(phrase)
+    for start in range(len(tokens) - size + 1):
+        is_match = tokens[start] == expected[0] and list(tokens[start : start + size]) == expected
+        if is_match and (not starts or start >= starts[-1] + size):
+            starts.append(start)
+    return starts
 
 
-def odd_form(text: str, original: str) -> tuple[str, str] | None:
-    """(one of FORM_REASONS, what was found); None where the text holds nothing odd.
+def find_form_error(text: str, original: str) -> tuple[str, str] | None:
+    """Return one of FORM_REASONS with what was found; None if the form is right.
 
-    What the original, or the material that was shown, has too is no fault of the text.
+    Characters and marks that the original text has too are allowed.
     """
-    for pattern in (ODD, _TURNING):
-        for found in pattern.finditer(text):
-            if found[0] not in original:
-                place = f"U+{ord(found[0]):04X} at character {found.start() + 1}"
-                return "control_characters", f"found {place}"
+    for pattern in (CONTROL_CHARACTER, _DIRECTION_CHARACTER):
+        for match in pattern.finditer(text):
+            if match[0] not in original:
+                code = f"U+{ord(match[0]):04X}"
+                return "control_characters", f"found {code} at character {match.start() + 1}"
     mark = _MARK.search(text)
     if mark and not _MARK.search(original):
         return "echo", f"found {mark[0]!r}"
@@ -181,83 +210,101 @@ def odd_form(text: str, original: str) -> tuple[str, str] | None:
 
 
 def check_numbers(field: str, numbers: Iterable[int], count: int) -> str | None:
-    """What is wrong with a reply's numbers of things that were shown, from 1, in words."""
+    """Return what is wrong with numbers in a reply that should be from 1 to `count`, or None."""
     for number in numbers:
         if not 1 <= number <= count:
             return f"{field}: found {number}; expected numbers from 1 to {count}"
     return None
 
 
-def need_languages(what: str = _PURPOSE) -> None:
-    """Raises MissingExtraError where `other_language` could not work; loads nothing.
+def require_languages(purpose: str = _PURPOSE) -> None:
+    """Raise MissingExtraError if `other_language` can't work, without loading anything.
 
-    `what` needs it, in words: it may say how to go without.
+    Args:
+        purpose: What needs the extra; it may say how to do without.
     """
     if find_spec("py3langid") is None:
-        raise MissingExtraError(what, _EXTRA)
+        raise MissingExtraError(purpose, _EXTRA)
 
 
 def other_language(text: str, original: str) -> str | None:
-    """The code (ISO 639-1) of the text's language, if that is surely not the original's.
+    """Return the language code of a text if it is certainly not the original's language.
 
-    None if they are the same, or too short to tell; `und` for another script in a language that
-    nobody knows. In one script only words without capitals are looked at, so that names do not
-    count; texts that share a fifth of these are in the same language. MissingExtraError without the
-    extra `build`.
+    The same script: only words without capitals are compared, so that names do not count. If the
+    texts share a fifth of these words, they are in the same language.
+
+    Returns:
+        The ISO 639-1 code, or `und` if the script differs and the language is unknown. None if
+        the languages are the same, or the texts are too short to tell.
+
+    Raises:
+        MissingExtraError: The extra `build` isn't installed.
     """
     if not (_LETTERS.search(text) and _LETTERS.search(original)):
         return None
-    latin = _is_latin(text)
-    words = _in_script(text, latin)
-    if latin is not _is_latin(original):
-        enough = max(_LEAST_LETTERS_APART, _worth(_LETTERS.findall(text)) // 2)
-        likely = _ranked(words)[0][0] if _worth(words) >= enough else None
-        return "und" if likely == _NO_LANGUAGE else likely
-    small, its_small = _small(words), _small(_in_script(original, latin))
-    if min(_worth(small), _worth(its_small)) < _LEAST_LETTERS:
+    is_latin = _is_latin(text)
+    tokens = _words_in_script(text, is_latin)
+    if is_latin is not _is_latin(original):
+        min_letters = max(_MIN_LETTERS_OTHER_SCRIPT, _count_letters(_LETTERS.findall(text)) // 2)
+        if _count_letters(tokens) < min_letters:
+            return None
+        language = _rank_languages(tokens)[0][0]
+        return "und" if language == _NO_LANGUAGE else language
+    text_words = _without_capitals(tokens)
+    original_words = _without_capitals(_words_in_script(original, is_latin))
+    n_letters = _count_letters(text_words)
+    if min(n_letters, _count_letters(original_words)) < _MIN_LETTERS:
         return None
-    known = {word.casefold() for word in _LETTERS.findall(original)}
-    if _worth([word for word in small if word in known]) >= _SHARED * _worth(small):
+    vocabulary = {word.casefold() for word in _LETTERS.findall(original)}
+    shared = [word for word in text_words if word in vocabulary]
+    if _count_letters(shared) >= _MAX_SHARED_LETTERS * n_letters:
         return None
-    found = _ranked(small)[0][0]
-    if found == _NO_LANGUAGE or _share(small, found) < _SURE or _share(its_small, found) > _DOUBT:
+    language = _rank_languages(text_words)[0][0]
+    if (
+        language == _NO_LANGUAGE
+        or _language_probability(text_words, language) < _MIN_PROBABILITY
+        or _language_probability(original_words, language) > _MAX_ORIGINAL_PROBABILITY
+    ):
         return None
-    return str(found)
+    return str(language)
 
 
-def _ranked(words: Sequence[str]) -> list[tuple[str, float]]:
-    """Languages with their probabilities, the likeliest first."""
-    return list(_identifier().rank(" ".join(words).lower()))
+def _rank_languages(tokens: Sequence[str]) -> list[tuple[str, float]]:
+    """Return the languages with their probabilities, the most likely one first."""
+    return list(_identifier().rank(" ".join(tokens).lower()))
 
 
-def _share(words: Sequence[str], language: str) -> float:
-    """The probability of the language and its kin."""
-    kin = _KIN.get(language, language)
-    return total(share for name, share in _ranked(words) if _KIN.get(name, name) == kin)
+def _language_probability(tokens: Sequence[str], language: str) -> float:
+    """Return the probability of a language and the similar ones together."""
+    groups = _language_groups()
+    group = groups.get(language, language)
+    ranks = _rank_languages(tokens)
+    return total(share for name, share in ranks if groups.get(name, name) == group)
 
 
 def _is_latin(text: str) -> bool:
-    """Is at least half of the letters Latin?"""
-    return 2 * len(_LATIN.findall(text)) >= _worth(_LETTERS.findall(text))
+    """Return whether at least half of the letters are Latin."""
+    return 2 * len(_LATIN.findall(text)) >= _count_letters(_LETTERS.findall(text))
 
 
-def _in_script(text: str, latin: bool) -> list[str]:
-    return [word for word in _LETTERS.findall(text) if latin is bool(_LATIN.search(word))]
+def _words_in_script(text: str, is_latin: bool) -> list[str]:
+    return [word for word in _LETTERS.findall(text) if is_latin is bool(_LATIN.search(word))]
 
 
-def _small(words: Sequence[str]) -> list[str]:
-    return [word for word in words if not _CAPITAL.search(word)]
+def _without_capitals(tokens: Sequence[str]) -> list[str]:
+    return [word for word in tokens if not _CAPITAL.search(word)]
 
 
-def _worth(words: Sequence[str]) -> int:
-    """Their letters, those of dense scripts counted several times."""
-    joined = "".join(words)
-    return len(joined) + (_DENSE_WORTH - 1) * len(_DENSE.findall(joined))
+def _count_letters(tokens: Sequence[str]) -> int:
+    """Return the number of letters; a character of a dense script counts as several."""
+    joined = "".join(tokens)
+    n_dense = len(_DENSE.findall(joined))
+    return len(joined) + (_LETTERS_PER_DENSE_CHARACTER - 1) * n_dense
 
 
 @lru_cache(maxsize=1)
 def _identifier() -> Any:
-    """The language identifier, loaded once. Raises MissingExtraError."""
+    """Return the language identifier, loaded once. Raises MissingExtraError."""
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError:

@@ -1,4 +1,4 @@
-"""The models of a build: replies as checked objects, each paid for once."""
+"""The models of a build. Replies are checked objects, and each is paid for only once."""
 
 from __future__ import annotations
 
@@ -33,18 +33,22 @@ _AGAIN = (
     "Your reply could not be used: {problem}.\nReply once more, with one JSON object and nothing "
     "else. It must match this JSON schema:\n{schema}"
 )
-_ADVICE = "What was made is kept; fix the cause and run the same command again to go on"
-# Words in errors of endpoints without JSON schemas, and the beginnings of errors about a call.
+_ADVICE = "All replies are kept. Fix the cause and rerun the same command to resume"
+# Words in errors of endpoints that don't take JSON schemas, and beginnings of rejected calls.
 _SCHEMA_WORDS = ("response_format", "json_schema", "guided", "structured", "schema", "grammar")
 _REFUSALS = ("HTTP 400", "HTTP 422", "HTTP 501")
 
 
 @dataclass
 class RoleModel:
-    """A model that has a role, and how it is asked.
+    """The model of a role, with its parameters.
 
-    `schema` says whether its endpoint takes a JSON schema: this is open, it has taken one, it
-    refused a call for whatever reason, or it said that this was because of the schema.
+    Attributes:
+        model: The model.
+        params: The parameters of its requests.
+        schema: Whether its endpoint takes a JSON schema. "open": unknown; "taken": it accepted
+            one; "doubted": it rejected a call for an unknown reason; "refused": it rejected a
+            schema.
     """
 
     model: ChatModel
@@ -55,13 +59,13 @@ class RoleModel:
         self.runner = RequestRunner(self.model, advice=_ADVICE)
 
     @property
-    def spent(self) -> Usage:
-        """What asking it has cost in this session."""
+    def usage(self) -> Usage:
+        """Calls and tokens in this session."""
         return self.runner.usage
 
     @property
     def is_structured(self) -> bool:
-        """Whether a schema is sent along."""
+        """Whether requests have a schema."""
         has_schemas = getattr(self.model, "offers_schema", False)
         return has_schemas and self.schema in ("open", "taken")
 
@@ -134,7 +138,7 @@ class ModelClient:
         for role, model in models.items():
             replies = None if store is None else _RoleReplies(store, role, model.model.name)
             model.runner.attach(cache, replies)
-            model.runner.in_flight = runners[0].in_flight  # roles may share a model
+            model.runner.in_flight = runners[0].in_flight  # since roles may share a model
         if scorer is not None:
             replies = None if store is None else _RoleReplies(store, PERPLEXITY, scorer.name)
             scorer.attach(cache, replies)
@@ -220,7 +224,7 @@ class ModelClient:
     ) -> Reply:
         """Return a reply with a text; the schema is sent as long as the endpoint takes one."""
         if role not in self.models:
-            raise UsageError(f"no model for the role {role!r} was given")
+            raise UsageError(f"the role {role!r} has no model")
         model = self.models[role]
         if model.is_structured:
             reply = await self._structured_reply(model, messages, schema, use)
@@ -230,7 +234,7 @@ class ModelClient:
         plain = await self._send(model, request, use)
         assert plain is not None
         if _is_refused(plain) and model.schema == "doubted":
-            model.schema = "open"  # it was not what was wrong
+            model.schema = "open"  # the schema was not the cause
         return _check_reply(plain)
 
     async def _structured_reply(

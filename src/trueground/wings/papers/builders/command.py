@@ -1,7 +1,7 @@
-"""`trueground build`: make a benchmark of a user's own documents or graph.
+"""`trueground build`: makes a benchmark from your own documents or graph.
 
-Every builder is a command of its own, with the common options and those that it declares. They are
-made when they are asked for, so that other commands do not wait for them.
+Every builder is a separate command, with the common options and those that it declares. Commands
+are made on demand, so that they don't slow down other commands.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class BuilderGroup(CommandGroup):
     """`build` with a command for every builder."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names of the builders."""
+        """Return the names of the builders and of the other commands."""
         from trueground.wings.papers.builders.registry import all_builders
 
         return [*all_builders(), "example", "report"]
 
     def help_of(self, name: str) -> str | None:
-        """What the builder makes, and of what."""
+        """Return the help of a command."""
         if name in ("example", "report"):
             return (example if name == "example" else report).__doc__
         from trueground.wings.papers.builders.registry import get_builder
@@ -50,7 +50,7 @@ class BuilderGroup(CommandGroup):
         return _help(get_builder(name))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a builder, `example` or `report`. Raises UsageError."""
+        """Return the command of a builder, `example` or `report`. Raises UsageError."""
         if cmd_name in ("example", "report"):
             return self.make_command(cmd_name, example if cmd_name == "example" else report)
         from trueground.wings.papers.builders.registry import get_builder
@@ -58,29 +58,25 @@ class BuilderGroup(CommandGroup):
 
         builder = get_builder(cmd_name)
         first, *others = builder.roles
-        role_options = [
-            DeclaredOption.of(
-                _field(role.name), str | None, None, Option(f"{role.doc} {_MODEL_HELP}")
-            )
-            for role in others
-        ]
+        role_options = []
+        roles = {"model": first.name}
+        for role in others:
+            help_ = Option(f"{role.doc} {_MODEL_HELP}")
+            role_options.append(DeclaredOption.of(_field(role.name), str | None, None, help_))
+            roles[_field(role.name)] = role.name
         fields = {option.field: option.name for option in builder.options}
-        roles = {"model": first.name, **{_field(role.name): role.name for role in others}}
 
         def run(**values: Any) -> None:
-            options = {name: values[field] for field, name in fields.items()}
-            models = {
-                role: values[field] for field, role in roles.items() if values[field] is not None
-            }
-            own = {*fields, *roles}
-            common = {name: value for name, value in values.items() if name not in own}
-            _start(builder, models, options, **common)
+            options = {name: values.pop(field) for field, name in fields.items()}
+            models = {role: values.pop(field) for field, role in roles.items()}
+            models = {role: model for role, model in models.items() if model is not None}
+            _start(builder, models, options, **values)
 
         return self.make_component_command(
             cmd_name,
             run,
             order=_ORDER,
-            sources=(_own_options, EndpointDefaults, BuildSettings),
+            sources=(_local_options, EndpointDefaults, BuildSettings),
             settings={"settings": BuildSettings, "endpoint": EndpointDefaults},
             declared=[*role_options, *builder.options],
         )
@@ -102,7 +98,7 @@ def _field(role: str) -> str:
     return f"{role.replace('-', '_')}_model"
 
 
-def _own_options(
+def _local_options(
     sources: Annotated[
         list[Path], typer.Argument(metavar="SOURCE", help="Source files or folders.")
     ],
@@ -122,7 +118,7 @@ def _own_options(
     shard: OneShard = None,
     screen: Screen,
 ) -> None:
-    """A signature only: what `trueground build KIND` takes beside the fields of BuildSettings."""
+    """Declare the options of `trueground build KIND` that aren't fields of the settings."""
 
 
 def _start(
@@ -138,7 +134,7 @@ def _start(
     endpoint: EndpointDefaults,
     screen: Screen,
 ) -> None:
-    """Build, or say what it would cost, and print what came of it."""
+    """Build or estimate the cost, and print the result."""
     from trueground.models import Price
     from trueground.net import Limiter
     from trueground.wings.papers.builders.api import write_report
@@ -163,23 +159,23 @@ def _start(
             expected = estimate_build(request)
         elif shard is not None:
             ask_shard(request)
-            screen.warn(f"when all shards are asked: trueground merge {out}")
+            screen.warn(f"when all shards are finished, run: trueground merge {out}")
             return
         else:
             result = run_build(request, write_report)
     if dry_run:
-        stages = [vars(one) for one in expected.stages]
+        stages = [vars(stage) for stage in expected.stages]
         entries = {"items": expected.items, "done": expected.done, "stages": stages}
         Screen(screen.format).show_page(entries, lambda: show_estimated(entries))
         return
-    usd = {}  # of each role, where prices were given
+    usd = {}
     if settings.prices is not None:
-        for role, one in result.spent.items():
-            price = Price.of(settings.prices, one["name"])
-            usd[role] = price.cost(one["tokens_in"], one["tokens_out"])
+        for role, usage in result.usage.items():
+            price = Price.of(settings.prices, usage["name"])
+            usd[role] = price.cost(usage["tokens_in"], usage["tokens_out"])
     screen.show_page(
-        {**result.summary, "spent": result.spent, "out": str(result.path)},
-        lambda: show_built(result.summary, result.path, result.spent, usd),
+        {**result.summary, "spent": result.usage, "out": str(result.path)},
+        lambda: show_built(result.summary, result.path, result.usage, usd),
     )
     end_with(uncovered=not result.items)
 
@@ -208,12 +204,13 @@ def report(
 
     Includes labels made after the build.
     """
-    from trueground.wings.papers.builders.page_files import draw_again
+    from trueground.wings.papers.builders.page_files import render_again
 
-    drawn = draw_again(folder, labels)
+    page, card, people = render_again(folder, labels)
     lines = [
         f"{kind['kind']}  {kind['labeled']:,} of {kind['tasks']:,} tasks labeled"
-        for kind in (drawn.people or {}).get("kinds", ())
+        for kind in (people or {}).get("kinds", ())
     ]
-    told = {"page": str(drawn.page), "card": str(drawn.card), "people": drawn.people}
-    screen.show(told, lambda: "\n".join([*lines, f"page   {drawn.page}\ncard   {drawn.card}"]))
+    lines += [f"page   {page}", f"card   {card}"]
+    entries = {"page": str(page), "card": str(card), "people": people}
+    screen.show(entries, lambda: "\n".join(lines))

@@ -1,14 +1,14 @@
-"""The folder of a build: what it holds, who may write there, what was built of what and by whom.
+"""The folder of a build: its files, its lock and its manifest.
 
-manifest.json            what was built of what, by whom, when; written first and last
+manifest.json            sources, options, models and times; written first and last
 summary.json             how many items each stage took, kept and dropped, and why
-stages/NN-NAME.jsonl     the items that a stage gave, in order
-dropped.jsonl            every item that fell: stage, id, reason, detail, and the thing itself
+stages/NN-NAME.jsonl     the items that a stage returned, in order
+dropped.jsonl            every dropped item: stage, id, reason, detail, and its content
 dataset/                 the benchmark
-items.jsonl              its items alike for every builder: question, contexts, answers, classes
+items.jsonl              its items in the same form for every builder: question, contexts, answers
 report.html, card.md     the quality report as a page and as a data card
-annotate/KIND.jsonl      tasks for annotators, where the builder gives any
-work/build.sqlite        outcomes as they arrived, replies that were paid for (see store.py)
+annotate/KIND.jsonl      tasks for annotators, if the builder makes any
+work/build.sqlite        outcomes as they arrived, and paid replies (see store.py)
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ def check_usable(path: Path, builder: str) -> None:
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
-    """The manifest of a build's folder; None where it is none of ours."""
+    """Return the manifest in a build's folder; None if there is no valid manifest."""
     try:
-        found = orjson.loads((path / MANIFEST).read_bytes())
+        manifest = orjson.loads((path / MANIFEST).read_bytes())
     except (OSError, ValueError):
         return None
-    ours = isinstance(found, dict) and "trueground" in found and "builder" in found
-    return found if ours else None
+    is_valid = isinstance(manifest, dict) and "trueground" in manifest and "builder" in manifest
+    return manifest if is_valid else None
 
 
 def write_stage(path: Path, number: int, name: str, items: Sequence[Any]) -> None:
@@ -89,14 +89,14 @@ def write_stage(path: Path, number: int, name: str, items: Sequence[Any]) -> Non
 
 
 def remove_stages(path: Path, after: int) -> None:
-    """Remove the items of stages that an earlier build had and this one has not."""
+    """Remove the items of stages that only an earlier build had."""
     for old in (path / STAGES).glob("[0-9][0-9]-*.jsonl"):
         if int(old.name[:2]) > after:
             _remove(old)
 
 
 def make_part(path: Path, name: str) -> Path:
-    """A folder of the build's folder, which is made if it is not there. Raises WriteError."""
+    """Make a subfolder if it doesn't exist, and return it. Raises WriteError."""
     try:
         return OutputPath(path / name).make_directory()
     except OSError as error:
@@ -104,18 +104,18 @@ def make_part(path: Path, name: str) -> Path:
 
 
 def write_dataset(path: Path, files: Mapping[str, bytes]) -> None:
-    """Replace the dataset; what an earlier build wrote there beside it goes. Raises WriteError."""
-    try:  # what the build that ended here last wrote, as its summary tells
-        found = orjson.loads((path / SUMMARY).read_bytes())["files"]
+    """Replace the dataset, and remove other files of an earlier build. Raises WriteError."""
+    try:  # the summary lists the files of the last finished build
+        earlier_files = orjson.loads((path / SUMMARY).read_bytes())["files"]
     except (OSError, ValueError, KeyError, TypeError):
-        found = []
-    names = found if isinstance(found, list) else []
+        earlier_files = []
+    names = earlier_files if isinstance(earlier_files, list) else []
     earlier = [name for name in names if isinstance(name, str) and Path(name).name == name]
     _write_all(make_part(path, DATASET), files, earlier)
 
 
 def write_tasks(path: Path, tasks: Sequence[AnnotationTask]) -> None:
-    """Replace the tasks for annotators, a file for each kind. Raises WriteError."""
+    """Replace the tasks for annotators, one file per kind. Raises WriteError."""
     kinds: dict[str, list[bytes]] = {}
     for task in tasks:
         kinds.setdefault(task.kind, []).append(_encode(task) + b"\n")
@@ -125,7 +125,7 @@ def write_tasks(path: Path, tasks: Sequence[AnnotationTask]) -> None:
 
 
 def write_lines(path: Path, rows: Iterable[Any]) -> None:
-    """Replace a JSON lines file as a whole. Raises WriteError."""
+    """Replace a JSON Lines file as a whole. Raises WriteError."""
     write_bytes(path, b"".join(_encode(row) + b"\n" for row in rows))
 
 
@@ -136,7 +136,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def _write_all(folder: Path, files: Mapping[str, bytes], earlier: Iterable[str]) -> None:
-    """Write these files, and let those of an earlier build go; what is not ours stays."""
+    """Write files and remove those of an earlier build. Files of users stay."""
     for name, content in files.items():
         write_bytes(folder / name, content)
     for name in set(earlier) - set(files):
@@ -152,9 +152,9 @@ def _remove(file: Path) -> None:
 
 
 class BuildManifest:
-    """The manifest while a build goes on; what models cost is summed over all sessions.
+    """The manifest of a running build, with the usage of models summed over all sessions.
 
-    A session that was killed outright counts up to the last stage that it finished.
+    A session that was killed counts up to the last stage that it finished.
     """
 
     def __init__(
@@ -166,14 +166,16 @@ class BuildManifest:
         settings: Mapping[str, Any],
         command: Sequence[str],
     ) -> None:
-        """`settings` become entries as they are."""
+        """Start a manifest; `settings` become entries of it."""
         earlier = read_manifest(folder) or {}
         self._folder, self._plan, self._models, self._scorer = folder, plan, models, scorer
-        self._before = {
-            role: _earlier_cost(earlier, role, model["signature"])
-            for role, model in describe_models(plan, models, scorer).items()
-        }
-        stages = [stage for stage in plan.stages if not isinstance(stage, BatchStage)]
+        self._earlier_usage = {}
+        for role, model in describe_models(plan, models, scorer).items():
+            self._earlier_usage[role] = _read_usage(earlier, role, model["signature"])
+        prompts: dict[str, str] = {}
+        for stage in plan.stages:
+            if not isinstance(stage, BatchStage):
+                prompts |= {prompt.id: prompt.sha256 for prompt in stage.prompts}
         session = Build.next_session(earlier)
         self.content: dict[str, Any] = {
             "trueground": __version__,
@@ -183,7 +185,7 @@ class BuildManifest:
             "inputs": msgspec.to_builtins(list(plan.files)),
             "options": dict(plan.options),
             **settings,
-            "prompts": {one.id: one.sha256 for stage in stages for one in stage.prompts},
+            "prompts": prompts,
             "models": {},
             "notices": [],
             "sessions": session.number,
@@ -193,22 +195,21 @@ class BuildManifest:
         }
 
     def write(self) -> None:
-        """Write it as it stands. Raises WriteError."""
+        """Write the current content. Raises WriteError."""
         models = describe_models(self._plan, self._models, self._scorer)
-        self.content["models"] = {
-            role: model | vars(self._before[role] + Usage.read(model))
-            for role, model in models.items()
-        }
+        for role, model in models.items():
+            model |= vars(self._earlier_usage[role] + Usage.read(model))
+        self.content["models"] = models
         OutputPath(self._folder / MANIFEST).write_json(self.content)
 
     def end(self) -> None:
-        """The build is done. Raises WriteError."""
+        """Mark the build as finished. Raises WriteError."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self.content |= {"status": Build.status_after(None), "finished": now}
         self.write()
 
     def track(self) -> AbstractContextManager[None]:
-        """If the work inside ends too early, write how it ended."""
+        """Return a context that records an error or interruption of the work inside."""
         return Build.noting_end(self._note_error)
 
     def _note_error(self, error: BaseException) -> None:
@@ -220,29 +221,35 @@ class BuildManifest:
 def describe_models(
     plan: BuildPlan, models: Mapping[str, RoleModel], scorer: LogprobRunner | None
 ) -> dict[str, dict[str, Any]]:
-    """Each model that is asked: who it is, and what it has cost in this session until now.
+    """Return the name, signature and usage in this session of each model.
 
-    These are the plan's others, those with a role, and the scorer of perplexities.
+    These are the plan's other models, those with a role, and the scorer of perplexities.
     """
-    found: dict[str, dict[str, Any]] = {
-        name: {"name": one.name, "signature": one.signature, **vars(one.spent())}
-        for name, one in plan.others.items()
-    }
-    for role, asked in models.items():
-        found[role] = {
-            "name": asked.model.name,
-            "signature": asked.model.signature,
-            "params": msgspec.to_builtins(asked.params),
-            **vars(asked.spent),
+    entries: dict[str, dict[str, Any]] = {}
+    for name, other in plan.others.items():
+        entries[name] = {
+            "name": other.name,
+            "signature": other.signature,
+            **vars(other.usage()),
+        }
+    for role, role_model in models.items():
+        entries[role] = {
+            "name": role_model.model.name,
+            "signature": role_model.model.signature,
+            "params": msgspec.to_builtins(role_model.params),
+            **vars(role_model.usage),
         }
     if scorer is not None:
-        name, signature = scorer.name, scorer.signature
-        found[PERPLEXITY] = {"name": name, "signature": signature, **vars(scorer.usage)}
-    return found
+        entries[PERPLEXITY] = {
+            "name": scorer.name,
+            "signature": scorer.signature,
+            **vars(scorer.usage),
+        }
+    return entries
 
 
-def _earlier_cost(earlier: Mapping[str, Any], role: str, signature: str) -> Usage:
-    """What earlier sessions spent on the same model in this role, as their manifest tells it."""
+def _read_usage(earlier: Mapping[str, Any], role: str, signature: str) -> Usage:
+    """Return the usage of the same model and role in earlier sessions, from their manifest."""
     models = earlier.get("models")
     model = models.get(role) if isinstance(models, dict) else None
     if not isinstance(model, dict) or model.get("signature") != signature:

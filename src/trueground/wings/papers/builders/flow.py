@@ -1,6 +1,6 @@
-"""The flow of items through the stages of a plan: what is done already is taken, the rest made.
+"""Passes items through the stages of a plan, and reuses stored outcomes.
 
-In a dry run the rest is counted instead: its calls, their tokens, the price.
+In a dry run, the calls, tokens and prices of what is not stored are estimated instead.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ import msgspec
 from trueground.errors import CoverageError, ProtocolError, UnreachableError
 from trueground.models import ChatRequest, Price, PriceTable
 from trueground.options import Progress
+from trueground.text import several
 from trueground.wings.papers.builders.base import (
     CALL_FAILED,
     REASONS,
@@ -38,51 +39,60 @@ from trueground.wings.papers.builders.json_reply import schema_of
 from trueground.wings.papers.builders.store import BuildStore
 
 T = TypeVar("T")
-# Part of every key: a change of what an outcome means must not meet older ones.
+# Part of every key. Increase it if the meaning of stored outcomes changes.
 _VERSION = 3
-_WITHOUT_MODEL = 8  # items at once where no model says how many
-_SLACK = 1e-9
-_FIRST = 5  # items that fail at the beginning of a stage: the rest would fare no better
-_AROUND = 150  # tokens of the lines around all that a prompt is filled with, and of answers
+_WORKERS_WITHOUT_MODEL = 8  # items at once in stages that call no model
+_ROUNDING_ERROR = 1e-9
+# If so many items fail at the beginning of a stage, the others would fail too.
+_MAX_FAILED_FIRST_ITEMS = 5
+_MARK_TOKENS = 150  # the marked lines around the texts of a prompt
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
 @dataclass
 class StageAccount:
-    """How many items came into a stage and went out, what was rejected and why.
+    """The numbers of items that a stage took, returned and rejected.
 
-    `again` is what of it the next session tries once more; `failed` counts the items of that, and
-    `left` those that other shards do.
+    Attributes:
+        name: The name of the stage.
+        doc: What the stage does.
+        n_in: The number of items that it took.
+        n_out: The number of items that it returned.
+        reasons: The reasons that it may have, each with its text for users.
+        rejected: The rejected items.
+        retried: Those of them that the next session tries again.
+        n_failed: The number of items that the next session tries again.
+        n_other_shards: The number of items that other shards work on.
     """
 
     name: str
     doc: str
-    came: int
-    gave: int
+    n_in: int
+    n_out: int
     reasons: Mapping[str, str]
     rejected: Sequence[Rejected] = ()
-    again: Sequence[Rejected] = ()
-    failed: int = 0
-    left: int = 0
+    retried: Sequence[Rejected] = ()
+    n_failed: int = 0
+    n_other_shards: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """For summary.json; reasons by number, the most frequent first."""
-        counts = Counter(one.reason for one in self.rejected)
-        ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        """Return the entry of summary.json, the most frequent reason first."""
+        counts = Counter(rejection.reason for rejection in self.rejected)
+        reasons = []
+        for reason, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
+            reasons.append({"reason": reason, "words": self.reasons[reason], "n": n})
         return {
             "name": self.name,
             "doc": self.doc,
-            "in": self.came,
-            "out": self.gave,
+            "in": self.n_in,
+            "out": self.n_out,
             "dropped": len(self.rejected),
-            "reasons": [
-                {"reason": reason, "words": self.reasons[reason], "n": n} for reason, n in ordered
-            ],
+            "reasons": reasons,
         }
 
 
 class StageOutcome(NamedTuple):
-    """What became of one item."""
+    """The items that a stage made from one item, and the rejected ones."""
 
     items: list[Any]
     rejected: list[Rejected]
@@ -104,32 +114,32 @@ _decode = msgspec.json.Decoder(_StoredOutcome).decode
 
 
 class FailureLimit:
-    """Counts items that were rejected because calls failed, in all stages of a build together."""
+    """A limit on items that are rejected because calls failed, in all stages together."""
 
-    def __init__(self, most: float, items: int) -> None:
-        """`most` is the share of the source's `items` that may be rejected so."""
-        self._most, self._items = most, items
+    def __init__(self, max_share: float, n_items: int) -> None:
+        """Set the largest share of the source's items that may be rejected."""
+        self._max_share, self._n_items = max_share, n_items
         self._share, self._count = 0.0, 0
 
-    def add(self, stage: str, came: int, detail: str) -> None:
-        """One more item, of a stage to which so many came. CoverageError: it is too much.
+    def add(self, stage: str, n_stage_items: int, detail: str) -> None:
+        """Count one more rejected item of a stage. Raises CoverageError above the limit.
 
-        Where a stage has more items than the source, each is that much less of a share.
+        If the stage has more items than the source, each item is a smaller share.
         """
         self._count += 1
-        self._share += 1 / max(self._items, came)
-        if self._share > self._most + _SLACK:
-            items = "1 item" if self._count == 1 else f"{self._count:,} items"
+        self._share += 1 / max(self._n_items, n_stage_items)
+        if self._share > self._max_share + _ROUNDING_ERROR:
             raise CoverageError(
-                f"{items} fell because calls failed, the last in the stage {stage} ({detail}); that"
-                f" is more than --max-failed {self._most:g} of all. What was made is kept, and of "
-                "an earlier build all that it ended in; fix the cause and run the same command "
-                "again to go on, or give --max-failed a larger share"
+                f"{several(self._count, 'item')} dropped because calls failed, more than "
+                f"--max-failed {self._max_share:g} of all. The last failed call was in the stage "
+                f"{stage} ({detail}). All replies, and the results of an earlier build, are kept. "
+                "Fix the cause and rerun the same command to resume, or give --max-failed a larger "
+                "share"
             )
 
 
 class SourceItems(NamedTuple):
-    """The items of the user's files, the account of reading them, and rows beyond the limit."""
+    """The items of the user's files, the account of reading them, and unread rows."""
 
     items: list[Any]
     account: StageAccount
@@ -144,35 +154,38 @@ def read_source(source: SourceStep[Any], limit: int | None = None) -> SourceItem
     rows = list(source.read())
     end = len(rows)
     if limit is not None:
-        places = [at for at, one in enumerate(rows) if not isinstance(one, Rejected)]
-        end = places[limit] if len(places) > limit else end
+        indexes = [index for index, row in enumerate(rows) if not isinstance(row, Rejected)]
+        end = indexes[limit] if len(indexes) > limit else end
     items, account = _split(source, end, rows[:end])
     return SourceItems(items, account, len(rows) - end)
 
 
 def run_batch(stage: BatchStage[Any, Any], items: Sequence[Any]) -> tuple[list[Any], StageAccount]:
-    """A stage that sees all items at once."""
+    """Run a stage that needs all items at once."""
     return _split(stage, len(items), stage.work(items))
 
 
 def _split(
-    stage: SourceStep[Any] | BatchStage[Any, Any], came: int, found: Iterable[Any]
+    stage: SourceStep[Any] | BatchStage[Any, Any], n_in: int, results: Iterable[Any]
 ) -> tuple[list[Any], StageAccount]:
-    items, rejected = _parted(found)
+    items, rejected = _split_results(results)
     _check_reasons(stage.name, stage.reasons, rejected)
     _check_ids(stage.name, items)
-    return items, StageAccount(stage.name, stage.doc, came, len(items), stage.reasons, rejected)
+    return items, StageAccount(stage.name, stage.doc, n_in, len(items), stage.reasons, rejected)
 
 
-def _parted(found: Iterable[Any]) -> StageOutcome:
+def _split_results(results: Iterable[Any]) -> StageOutcome:
     outcome = StageOutcome([], [])
-    for one in found:
-        (outcome.rejected if isinstance(one, Rejected) else outcome.items).append(one)
+    for result in results:
+        if isinstance(result, Rejected):
+            outcome.rejected.append(result)
+        else:
+            outcome.items.append(result)
     return outcome
 
 
 class Flow(NamedTuple):
-    """What items flow with: who is asked, where outcomes are kept, how many calls may fail."""
+    """The resources of a session: models, stored outcomes, the limit of failed calls."""
 
     client: ModelClient
     store: BuildStore
@@ -184,92 +197,143 @@ async def run_plan(
     plan: BuildPlan,
     items: list[Any],
     flow: Flow,
-    done: Callable[[int, str, list[Any]], None],
+    on_stage_end: Callable[[int, str, list[Any]], None],
     shard: tuple[int, int] | None = None,
 ) -> tuple[list[Any], list[StageAccount]]:
-    """The stages in turn: (the items left, one account a stage). `done` is told of each.
+    """Run the stages in turn. Outcomes are stored even if an error ends the run.
 
-    With `shard`, (number from 0, how many), what is known of all items is taken; of the first stage
-    with more to do that shard has its part, and then all that comes of it, as far as the next stage
-    that must see the items of all. Raises UnreachableError where nobody is reached, CoverageError
-    where too many calls fail, and WriteError; what was made is kept either way.
+    Args:
+        plan: The plan.
+        items: The items of the source.
+        flow: The resources of the session.
+        on_stage_end: Called after each stage with its number, name and items.
+        shard: The number of the shard, from 0, and the number of shards. Stored outcomes of all
+            items are used. From the first stage with more work, the shard works on its part, until
+            a stage needs the items of all shards.
+
+    Returns:
+        The items that are left, and one account per stage.
+
+    Raises:
+        UnreachableError: No call reaches a model.
+        CoverageError: Too many calls failed.
+        WriteError: Storing an outcome failed.
     """
     accounts: list[StageAccount] = []
     for number, stage in enumerate(plan.stages, start=2):
-        parted = any(one.left for one in accounts)
+        is_partial = any(account.n_other_shards for account in accounts)
         if not isinstance(stage, BatchStage):
-            items, account = await run_stage(stage, items, flow, None if parted else shard)
-        elif not parted:
+            items, account = await run_stage(stage, items, flow, None if is_partial else shard)
+        elif not is_partial:
             flow.progress(stage.name, 0, len(items))
             items, account = await in_daemon(partial(run_batch, stage, items))
         else:
             break
         accounts.append(account)
-        done(number, stage.name, items)
+        on_stage_end(number, stage.name, items)
     return items, accounts
 
 
 async def run_stage(
     stage: ItemStage, items: Sequence[Any], flow: Flow, shard: tuple[int, int] | None = None
 ) -> tuple[list[Any], StageAccount]:
-    """A stage that works item by item; each outcome is in the store before the next begins.
+    """Run a stage item by item. Each outcome is stored before the next item begins.
 
-    With `shard` items of other shards are left out, unless they are done.
+    With `shard`, items of other shards are left out unless their outcome is stored.
     """
-    client, store, limit, progress = flow
-    keys = [stage_key(stage, client, item) for item in items]
-    outcomes = known_outcomes(stage, store, keys)
+    keys = [stage_key(stage, flow.client, item) for item in items]
+    outcomes = load_outcomes(stage, flow.store, keys)
     waiting = [(key, item) for key, item in zip(keys, items, strict=True) if key not in outcomes]
     if shard is not None:
-        number, of = shard
-        waiting = [pair for pair in waiting if int(pair[0][:12], 16) % of == number]
-    progress(stage.name, len(outcomes), len(items))
-    todo = iter(waiting)
-    again: dict[str, list[Rejected]] = {}
+        number, n_shards = shard
+        waiting = [pair for pair in waiting if int(pair[0][:12], 16) % n_shards == number]
+    flow.progress(stage.name, len(outcomes), len(items))
+    run = _StageRun(stage, flow, len(items), outcomes)
+    await run.work_on(waiting)
+    return _collect_outcomes(run, keys)
 
-    async def work() -> None:
-        for key, item in todo:
-            stored, transient = await _make(stage, item, client)
-            outcomes[key] = outcome = _read_outcome(stage, stored)
-            if transient:
-                again[key] = outcome.rejected
-                said = (one.detail for one in again[key] if one.detail)
-                detail = next(said, "nothing more is known")
-                # Of models the client knows itself whether they can be reached.
-                if not stage.roles and len(outcomes) == len(again) == min(_FIRST, len(items)):
-                    raise UnreachableError(
-                        f"the stage {stage.name} came to nothing for any of the first "
-                        f"{len(again)} of {len(items):,} items ({detail}). See that what it asks "
-                        "answers, and run the same command again"
-                    )
-                limit.add(stage.name, len(items), detail)
+
+class _StageRun:
+    """The work of one session on the items of a stage that have no stored outcome."""
+
+    def __init__(
+        self, stage: ItemStage, flow: Flow, n_items: int, outcomes: dict[str, StageOutcome]
+    ) -> None:
+        """Begin with stored outcomes; new ones are added to `outcomes`."""
+        self.stage, self.flow, self.n_items, self.outcomes = stage, flow, n_items, outcomes
+        self.failed: dict[str, list[Rejected]] = {}
+
+    async def work_on(self, waiting: Sequence[tuple[str, Any]]) -> None:
+        """Make the outcomes of items, several at once."""
+        queue = iter(waiting)
+        n_workers = min(count_workers(self.stage, self.flow.client), len(waiting))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(n_workers):
+                    group.create_task(self._work_through(queue))
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None  # the first error ended the other tasks
+
+    async def _work_through(self, queue: Iterator[tuple[str, Any]]) -> None:
+        stage, flow, n_items = self.stage, self.flow, self.n_items
+        for key, item in queue:
+            stored, is_transient = await _make(stage, item, flow.client)
+            self.outcomes[key] = outcome = _read_outcome(stage, stored)
+            if is_transient:
+                self.failed[key] = outcome.rejected
+                self._check_failures(outcome.rejected)
             else:
-                store.put_outcome(stage.name, key, stored)
-            progress(stage.name, len(outcomes), len(items))
-            await asyncio.sleep(0)  # work that waits for nothing must not deafen us
+                flow.store.put_outcome(stage.name, key, stored)
+            flow.progress(stage.name, len(self.outcomes), n_items)
+            # Let other tasks run, and Ctrl-C arrive, even if the work never waits.
+            await asyncio.sleep(0)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(count_workers(stage, client), len(waiting))):
-                group.create_task(work())
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None  # what ended the others
-    done = [outcomes[key] for key in keys if key in outcomes]
-    gave = [one for outcome in done for one in outcome.items]
-    _check_ids(stage.name, gave)
-    rejected = [one for outcome in done for one in outcome.rejected]
-    reasons = {**REASONS, **stage.reasons}
-    account = StageAccount(stage.name, stage.doc, len(items), len(gave), reasons, rejected)
-    account.again = [one for key in keys for one in again.get(key, ())]
-    account.failed = len(again)
-    account.left = len(keys) - len(done)
-    return gave, account
+    def _check_failures(self, rejected: Sequence[Rejected]) -> None:
+        details = (rejection.detail for rejection in rejected if rejection.detail)
+        detail = next(details, "no details")
+        n_failed, n_items = len(self.failed), self.n_items
+        is_first = len(self.outcomes) == n_failed == min(_MAX_FAILED_FIRST_ITEMS, n_items)
+        # For models, the client itself notices that they can't be reached.
+        if is_first and not self.stage.roles:
+            raise UnreachableError(
+                f"the stage {self.stage.name} failed for all of the first {n_failed} of "
+                f"{n_items:,} items ({detail}). Check that the service it calls is reachable, and "
+                "rerun the same command"
+            )
+        self.flow.limit.add(self.stage.name, n_items, detail)
 
 
-def known_outcomes(
+def _collect_outcomes(run: _StageRun, keys: Sequence[str]) -> tuple[list[Any], StageAccount]:
+    stage = run.stage
+    items: list[Any] = []
+    rejected: list[Rejected] = []
+    retried: list[Rejected] = []
+    n_done = 0
+    for key in keys:
+        if key in run.outcomes:
+            n_done += 1
+            items += run.outcomes[key].items
+            rejected += run.outcomes[key].rejected
+        retried += run.failed.get(key, ())
+    _check_ids(stage.name, items)
+    account = StageAccount(
+        stage.name,
+        stage.doc,
+        n_in=len(keys),
+        n_out=len(items),
+        reasons={**REASONS, **stage.reasons},
+        rejected=rejected,
+        retried=retried,
+        n_failed=len(run.failed),
+        n_other_shards=len(keys) - n_done,
+    )
+    return items, account
+
+
+def load_outcomes(
     stage: ItemStage, store: BuildStore, keys: Iterable[str]
 ) -> dict[str, StageOutcome]:
-    """What is done already, by key; an outcome that this version cannot read is made again."""
+    """Return the stored outcomes by key, without those that this version can't read."""
     stored, outcomes = store.outcomes(stage.name), {}
     for key in keys:
         if key in stored:
@@ -279,91 +343,97 @@ def known_outcomes(
 
 
 def count_workers(stage: ItemStage, client: ModelClient) -> int:
-    """How many items are worked on at once: enough to keep the stage's fastest model busy."""
-    asked = [client.models[role] for role in stage.roles if role in client.models]
-    return max([one.model.concurrency for one in asked] or [_WITHOUT_MODEL])
+    """Return how many items are worked on at once, to keep the stage's fastest model busy."""
+    models = [client.models[role].model for role in stage.roles if role in client.models]
+    return max([model.concurrency for model in models] or [_WORKERS_WITHOUT_MODEL])
 
 
 def stage_key(stage: ItemStage, client: ModelClient, item: Any) -> str:
-    """SHA-256 (hex) of all that the stage's outcome for this item depends on."""
-    models = [
-        (role, client.models[role].model.signature, client.models[role].params)
-        for role in stage.roles
-        if role in client.models
-    ]
+    """Return the SHA-256 (hex) of everything that the outcome for an item depends on."""
+    models = []
+    for role in stage.roles:
+        if role in client.models:
+            model = client.models[role]
+            models.append((role, model.model.signature, model.params))
     prompts = [(prompt.id, prompt.sha256) for prompt in stage.prompts]
     identity = dict(stage.identity)
     if isinstance(stage, LLMStage):
         kinds = stage.reply.values() if isinstance(stage.reply, Mapping) else [stage.reply]
         identity["replies"] = [schema_of(kind) for kind in kinds]
-    words = (_VERSION, stage.name, identity, prompts, models, item)
-    return hashlib.sha256(_canonical(words)).hexdigest()
+    content = (_VERSION, stage.name, identity, prompts, models, item)
+    return hashlib.sha256(_canonical(content)).hexdigest()
 
 
 async def _make(stage: ItemStage, item: Any, client: ModelClient) -> tuple[bytes, bool]:
-    """(the outcome as it is stored, whether the next run must try the item again)."""
+    """Return the encoded outcome, and whether the next run must try the item again."""
     try:
-        found = _parted(await stage.work(item, client))
+        outcome = _split_results(await stage.work(item, client))
     except Rejected as rejected:
         rejected.id = item.id
-        found = StageOutcome([], [rejected])
+        outcome = StageOutcome([], [rejected])
+    rejections = outcome.rejected
     stored = {
-        "items": found.items,
-        "rejected": [_StoredRejection(r.id, r.reason, r.detail, r.content) for r in found.rejected],
+        "items": outcome.items,
+        "rejected": [_StoredRejection(r.id, r.reason, r.detail, r.content) for r in rejections],
     }
-    transient = any(one.transient or one.reason == CALL_FAILED for one in found.rejected)
-    return msgspec.json.encode(stored), transient
+    is_transient = any(r.transient or r.reason == CALL_FAILED for r in rejections)
+    return msgspec.json.encode(stored), is_transient
 
 
 def _read_outcome(stage: ItemStage, stored: bytes) -> StageOutcome:
-    """The outcome as items. Raises ProtocolError for what the stage cannot have given."""
+    """Return a stored outcome. Raises ProtocolError if the stage can't have returned it."""
     try:
         outcome = _decode(stored)
-        items = [msgspec.json.decode(raw, type=stage.gives) for raw in outcome.items]
+        items = [msgspec.json.decode(raw, type=stage.output_type) for raw in outcome.items]
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ProtocolError(f"the stage {stage.name} gave what cannot be read: {error}") from None
+        raise ProtocolError(
+            f"the stage {stage.name} returned items that can't be read: {error}"
+        ) from None
     rejected = [Rejected(o.reason, o.detail, o.content, id=o.id) for o in outcome.rejected]
     _check_reasons(stage.name, {**REASONS, **stage.reasons}, rejected)
     return StageOutcome(items, rejected)
 
 
 def _check_reasons(name: str, reasons: Mapping[str, str], rejected: Sequence[Rejected]) -> None:
-    for one in rejected:
-        if one.reason not in reasons:
-            raise ProtocolError(f"the stage {name} gave the reason {one.reason!r}, undeclared")
+    for rejection in rejected:
+        if rejection.reason not in reasons:
+            raise ProtocolError(
+                f"the stage {name} returned the reason {rejection.reason!r}, which it doesn't "
+                "declare"
+            )
 
 
 def _check_ids(name: str, items: Sequence[Any]) -> None:
     ids = Counter(item.id for item in items)
-    twice = next((one for one, n in ids.items() if n > 1), None)
-    if twice is not None:
-        raise ProtocolError(f"the stage {name} gave the id {twice!r} twice")
+    for id_, n in ids.items():
+        if n > 1:
+            raise ProtocolError(f"the stage {name} returned the id {id_!r} twice")
 
 
 async def in_daemon(work: Callable[[], T]) -> T:
-    """What `work` gives or raises, from a thread that ends with the process.
+    """Run `work` in a thread that ends with the process, and return its result.
 
-    Ctrl-C does not wait for it, as it would for asyncio.to_thread: what it does still goes on, and
-    comes to nothing.
+    Unlike asyncio.to_thread, Ctrl-C doesn't wait for the thread. It goes on, and its result is
+    discarded.
     """
-    found: Future[T] = Future()
-    found.set_running_or_notify_cancel()  # so that nobody who waits no longer can cancel it
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()  # a caller that stops waiting can't cancel it
 
     def run() -> None:
         try:
-            found.set_result(work())
+            future.set_result(work())
         except BaseException as error:
-            found.set_exception(error)
+            future.set_exception(error)
 
     threading.Thread(target=run, name="stage", daemon=True).start()
-    return await asyncio.wrap_future(found)
+    return await asyncio.wrap_future(future)
 
 
 @dataclass(frozen=True)
 class ExpectedCalls:
     """The calls of one role, or of one of `BuildPlan.others`, in one stage.
 
-    Tokens and calls are estimates from above, as a rule.
+    Tokens and calls are usually upper bounds.
     """
 
     stage: str
@@ -377,7 +447,13 @@ class ExpectedCalls:
 
 @dataclass(frozen=True)
 class BuildEstimate:
-    """All that is expected; `items` are those of the sources, `done` outcomes that are there."""
+    """The estimate of a build.
+
+    Attributes:
+        items: The number of source items.
+        done: The number of stored outcomes.
+        stages: The expected calls by stage and role.
+    """
 
     items: int
     done: int
@@ -392,58 +468,80 @@ def estimate(
     prices: PriceTable,
     limit: int | None = None,
 ) -> BuildEstimate:
-    """Count what the store does not hold yet, as if no further item were rejected. InputError.
+    """Estimate the calls that the store doesn't hold yet, as if no further item were rejected.
 
-    `names` are those of the models by role. What the response cache holds is not taken off.
+    Replies in the response cache aren't subtracted.
+
+    Args:
+        plan: The plan.
+        store: The store of the build.
+        models: The models by role.
+        names: The names of the models by role.
+        prices: The table of prices, if there is one.
+        limit: The largest number of source items.
+
+    Raises:
+        InputError: A source can't be read.
     """
     items, _, _ = read_source(plan.source, limit)
-    count = len(items)
-    source = sum(map(plan.tokens, items)) / count if count else 0.0
+    n_items = len(items)
+    source_tokens = sum(map(plan.tokens, items)) / n_items if n_items else 0.0
     client = ModelClient(models)
-    more, done = 0.0, 0  # items beside `items` that nobody can know yet, at most
+    n_unmade, n_done = 0.0, 0  # the largest number of items that stages before haven't made yet
     expected: list[ExpectedCalls] = []
     for stage in plan.stages:
         if isinstance(stage, BatchStage):
-            if more:  # nobody can say what it keeps: all of them count
-                items, more = [], (len(items) + more) * stage.fan_out
+            if n_unmade:  # it may keep all of them
+                items, n_unmade = [], (len(items) + n_unmade) * stage.fan_out
             else:
                 items, _ = run_batch(stage, items)
             continue
         keys = [stage_key(stage, client, item) for item in items]
-        outcomes = known_outcomes(stage, store, keys)
-        waiting = [one for key, one in zip(keys, items, strict=True) if key not in outcomes]
+        outcomes = load_outcomes(stage, store, keys)
+        waiting = [item for key, item in zip(keys, items, strict=True) if key not in outcomes]
         for call in stage.calls:
             if call.role in names:
-                name = names[call.role]
-                expected.append(_expected(stage.name, call, source, waiting, more, name, prices))
-        done += len(outcomes)
-        items = [one for key in keys if key in outcomes for one in outcomes[key].items]
-        more = (len(waiting) + more) * stage.fan_out
-    return BuildEstimate(count, done, expected)
+                n_calls = _count_calls(call, waiting, n_unmade, source_tokens)
+                model = names[call.role]
+                expected.append(
+                    _expect_calls(stage.name, call, n_calls, source_tokens, model, prices)
+                )
+        n_done += len(outcomes)
+        items = []
+        for key in keys:
+            if key in outcomes:
+                items += outcomes[key].items
+        n_unmade = (len(waiting) + n_unmade) * stage.fan_out
+    return BuildEstimate(n_items, n_done, expected)
 
 
-def _expected(
+def _count_calls(
+    call: CallEstimate, waiting: Sequence[Any], n_unmade: float, source_tokens: float
+) -> int:
+    n_waiting = len(waiting)
+    if call.applies is not None:
+        n_waiting = sum(map(call.applies, waiting))
+    n_calls = (n_waiting + n_unmade) * _size(call.calls, source_tokens)
+    return round(n_calls if call.max_calls is None else min(n_calls, call.max_calls))
+
+
+def _expect_calls(
     stage: str,
     call: CallEstimate,
-    source: float,
-    waiting: Sequence[Any],
-    more: float,
-    name: str,
+    n_calls: int,
+    source_tokens: float,
+    model: str,
     prices: PriceTable,
 ) -> ExpectedCalls:
-    """`source` is the mean number of tokens of a source item."""
-    asked = waiting if call.applies is None else [one for one in waiting if call.applies(one)]
-    some = (len(asked) + more) * _size(call.calls, source)
-    calls = round(some if call.most is None else min(some, call.most))
-    size = _size(call.tokens_in, source)
+    size = _size(call.tokens_in, source_tokens)
     if call.prompt is not None:
-        size += (
-            _AROUND + len(call.prompt.system + call.prompt.user) / ChatRequest.CHARACTERS_PER_TOKEN
-        )
-    tokens_in, tokens_out = round(calls * size), round(calls * _size(call.tokens_out, source))
-    usd = None if prices is None else Price.of(prices, name).cost(tokens_in, tokens_out)
-    return ExpectedCalls(stage, call.role, name, calls, tokens_in, tokens_out, usd)
+        n_characters = len(call.prompt.system + call.prompt.user)
+        size += _MARK_TOKENS + n_characters / ChatRequest.CHARACTERS_PER_TOKEN
+    tokens_in = round(n_calls * size)
+    tokens_out = round(n_calls * _size(call.tokens_out, source_tokens))
+    usd = None if prices is None else Price.of(prices, model).cost(tokens_in, tokens_out)
+    return ExpectedCalls(stage, call.role, model, n_calls, tokens_in, tokens_out, usd)
 
 
-def _size(size: Size, source: float) -> float:
-    return size(source) if callable(size) else size
+def _size(size: Size, source_tokens: float) -> float:
+    return size(source_tokens) if callable(size) else size

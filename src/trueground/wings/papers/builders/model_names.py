@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-_FILE_KINDS = ("fake", "replay", "hf")  # models that are a file or a folder
+_FILE_KINDS = ("fake", "replay", "hf")  # models that may be a file or a folder
 
 
 def strip_model_folder(name: str) -> str:
@@ -14,6 +14,6 @@ def strip_model_folder(name: str) -> str:
     if not colon or kind not in _FILE_KINDS or (kind == "fake" and not at):
         return name
     if kind == "hf" and not PurePath(rest).is_absolute():
-        return name  # a name at the hub
+        return name  # the name of a model on the hub
     path = rest.removeprefix("@")
     return f"{kind}:{at}{PurePath(path).name or path}"

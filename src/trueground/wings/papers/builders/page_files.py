@@ -21,14 +21,14 @@ from trueground.wings.papers.builders.directory import (
     read_manifest,
     write_bytes,
 )
-from trueground.wings.papers.builders.pages import Shown, build_page
+from trueground.wings.papers.builders.pages import RowSample, build_page
 from trueground.wings.papers.builders.people import read_people
 
-_MAX_SHOWN_BYTES = 4_000_000  # of each file that the page holds
+_MAX_SAMPLE_BYTES = 4_000_000  # of each file that the page includes
 
 
-class DrawnReport(NamedTuple):
-    """The files that were written, and what people said, where labels were given."""
+class RenderedReport(NamedTuple):
+    """The files that were written, and what the human labels show, if there are any."""
 
     page: Path
     card: Path
@@ -41,51 +41,67 @@ def write_build_report(
     manifest: Mapping[str, Any],
     people: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write report.html and card.md; the page shows items.jsonl and dropped.jsonl as well.
+    """Write report.html and card.md.
 
-    `people` are labels that came after the build (people.read_people). Neither file holds a time or
-    what was spent: the same build gives the same bytes. Raises InputError (a file that is damaged),
-    WriteError.
+    Neither file contains times or costs, so the same build always gives the same bytes.
+
+    Args:
+        folder: The folder of the build.
+        summary: The content of summary.json.
+        manifest: The content of manifest.json.
+        people: Human labels that came after the build (people.read_people).
+
+    Raises:
+        InputError: items.jsonl or dropped.jsonl is damaged.
+        WriteError: Writing failed.
     """
-    items, dropped = (_read_shown(folder / name) for name in (ITEMS, DROPPED))
+    items = _read_sample(folder / ITEMS)
+    dropped = _read_sample(folder / DROPPED)
     page = build_page(summary, manifest, people, items, dropped)
     page.write(folder / REPORT)
     write_bytes(folder / CARD, page.to_markdown().encode("utf-8", "replace"))
 
 
-def _read_shown(path: Path) -> Shown:
-    """What the page shows of a file: every line, or of a long file lines at equal distances."""
-    if not path.exists():  # in the folders of older versions
-        return Shown()
+def _read_sample(path: Path) -> RowSample:
+    """Return every line of a file, or every n-th line of a long file."""
+    if not path.exists():  # folders of older versions don't have it
+        return RowSample()
     try:
-        step = max(1, math.ceil(path.stat().st_size / _MAX_SHOWN_BYTES))
+        step = max(1, math.ceil(path.stat().st_size / _MAX_SAMPLE_BYTES))
         with path.open("rb") as lines:
-            return Shown([orjson.loads(line) for line in islice(lines, None, None, step)], step)
+            rows = [orjson.loads(line) for line in islice(lines, None, None, step)]
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}; run the build again") from None
+        raise InputError(f"{path} can't be read: {error}; run the build again") from None
+    return RowSample(rows, step)
 
 
-def draw_again(folder: str | Path, labels: str | Path | None = None) -> DrawnReport:
-    """Draw report.html and card.md of a finished build again, with `labels` beside its numbers.
+def render_again(folder: str | Path, labels: str | Path | None = None) -> RenderedReport:
+    """Render report.html and card.md of a finished build again. Nothing else changes.
 
-    `labels` is a file of merged labels, as `annotate import` writes them; nothing but page and card
-    is changed, and drawn without labels they are as the build left them. Raises InputError (no
-    finished build, labels that cannot be used), OutputError (in use), WriteError.
+    Args:
+        folder: The folder of the build.
+        labels: Merged labels, as `annotate import` writes them. Without labels, the files are the
+            same as at the end of the build.
+
+    Raises:
+        InputError: The build is unfinished, or the labels can't be used.
+        OutputError: Another process uses the folder.
+        WriteError: A file can't be written.
     """
     path = Path(folder)
     manifest = read_manifest(path)
     if manifest is None:
-        raise InputError(f"{path} holds no build; name the --out of a `trueground build`")
+        raise InputError(f"{path} has no build; expected the --out of a `trueground build`")
     with build_directory(path, str(manifest["builder"])):
         file = path / SUMMARY
         if manifest.get("finished") is None or not file.exists():
-            raise InputError(f"the build in {path} is not finished; run its command again first")
-        said = None if labels is None else read_people(path, Path(labels))
+            raise InputError(f"the build in {path} isn't finished; rerun its command first")
+        label_counts = None if labels is None else read_people(path, Path(labels))
         try:
-            write_build_report(path, orjson.loads(file.read_bytes()), manifest, said)
+            write_build_report(path, orjson.loads(file.read_bytes()), manifest, label_counts)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                f"{file} cannot be shown ({error}); it was changed, or another version wrote it: "
+                f"{file} can't be rendered ({error}). It was changed, or another version wrote it; "
                 "run the build again"
             ) from None
-    return DrawnReport(path / REPORT, path / CARD, said)
+    return RenderedReport(path / REPORT, path / CARD, label_counts)

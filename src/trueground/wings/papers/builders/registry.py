@@ -1,4 +1,4 @@
-"""The one dictionary of builders, and the examples that come with the package.
+"""The registry of builders, and the examples that come with the package.
 
 A builder's module calls `add_builder`, and is an entry point of the group `trueground.builders`
 with the name of the builder.
@@ -28,44 +28,51 @@ def add_builder(builder: Builder) -> Builder:
 
 
 def all_builders() -> Registry[Builder]:
-    """Every builder by name, those of other packages included."""
+    """Return all builders by name, including those of other packages."""
     return BUILDERS.load()
 
 
 def get_builder(name: str) -> Builder:
-    """The builder of that name, or a UsageError with near names."""
+    """Return the builder of that name. Raises UsageError with similar names."""
     return BUILDERS.find(name)
 
 
 def catalog() -> list[dict[str, Any]]:
-    """Every builder for `trueground list`: name, doc, source, models, options."""
-    return [
-        {
-            "name": builder.name,
-            "doc": builder.doc,
-            "takes": builder.takes,
-            "roles": {role.name: role.doc for role in builder.roles},
-            "options": {
-                o.name: {
-                    "default": o.default_text,
-                    "allowed": list(o.choices),
-                    "doc": o.option.help,
-                }
-                for o in builder.options
-            },
-            "source": builder.source,
+    """Return every builder for `trueground list`: name, doc, source, models, options."""
+    return [_describe_builder(builder) for builder in all_builders().values()]
+
+
+def _describe_builder(builder: Builder) -> dict[str, Any]:
+    options = {}
+    for option in builder.options:
+        options[option.name] = {
+            "default": option.default_text,
+            "allowed": list(option.choices),
+            "doc": option.option.help,
         }
-        for builder in all_builders().values()
-    ]
+    return {
+        "name": builder.name,
+        "doc": builder.doc,
+        "takes": builder.takes,
+        "roles": {role.name: role.doc for role in builder.roles},
+        "options": options,
+        "source": builder.source,
+    }
 
 
 def examples() -> list[str]:
-    """The names of the builders that have an example."""
-    return sorted(one.name for one in _EXAMPLES.iterdir() if (one / README).is_file())
+    """Return the names of the builders that have an example."""
+    return sorted(folder.name for folder in _EXAMPLES.iterdir() if (folder / README).is_file())
 
 
 def copy_example(name: str, out: Path) -> str:
-    """Copy an example into a new, or empty, folder. UsageError, OutputError, WriteError."""
+    """Copy an example into a new or empty folder, and return its README text.
+
+    Raises:
+        UsageError: There is no such example.
+        OutputError: The folder is not empty.
+        WriteError: Copying failed.
+    """
     if name not in examples():
         raise UsageError.unknown_name("example of a build", name, examples())
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -78,11 +85,11 @@ def copy_example(name: str, out: Path) -> str:
 
 
 def _copy(folder: Traversable, out: Path) -> None:
-    """Contents alone: what a package manager made read-only is the user's to change."""
+    """Copy contents without permissions, so that users can edit files installed as read-only."""
     out.mkdir(parents=True, exist_ok=True)
-    for one in folder.iterdir():
-        if one.is_dir():
-            if one.name != "__pycache__":
-                _copy(one, out / one.name)
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                _copy(entry, out / entry.name)
         else:
-            (out / one.name).write_bytes(one.read_bytes())
+            (out / entry.name).write_bytes(entry.read_bytes())

@@ -1,4 +1,4 @@
-"""What holds for every builder. Light: the command reads the options here."""
+"""Settings that all builders share. The command reads its options here, so imports are light."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EndpointDefaults(EndpointOptions):
-    """What holds for every model that does not say otherwise in its parentheses."""
+    """The options of models that don't set their own in parentheses."""
 
     base_url: Annotated[
         str | None, Option("Endpoint URL of all models, such as http://localhost:8000/v1.")
@@ -40,12 +40,12 @@ class EndpointDefaults(EndpointOptions):
     extra: Extra = field(default_factory=dict)
 
     def options(self) -> ModelOptions:
-        """How a model is reached that says nothing of its own."""
+        """Return the options of a model that doesn't set its own."""
         return ModelOptions(**{f.name: getattr(self, f.name) for f in fields(EndpointOptions)})
 
 
 def _parse_prompts(texts: Sequence[str]) -> dict[str, Path]:
-    """NAME=FILE, as --prompt takes it. Raises UsageError."""
+    """Parse NAME=FILE of --prompt. Raises UsageError."""
     prompts = {}
     for text in texts:
         name, path = split_pair("--prompt", text, "NAME=FILE")
@@ -55,10 +55,26 @@ def _parse_prompts(texts: Sequence[str]) -> dict[str, Path]:
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """What holds for every builder. `labels` is a file that `annotate import` wrote.
+    """Settings that all builders share.
 
-    Where more than `max_failed` of all items fall because calls failed, the build stops. With
-    `shard`, (number from 0, how many), only that part of the items is asked for.
+    Attributes:
+        seed: The seed of all random sampling.
+        limit: The number of source items to use; None for all.
+        cache: Whether replies are taken from the response cache.
+        prompts: Prompt files by the name of the prompt that they replace.
+        labels: Merged human labels, a file that `annotate import` wrote.
+        reuse_bad: Whether unusable replies are taken from the response cache, too.
+        max_failed: The build stops if calls fail for more than this share of all items.
+        endpoint: The options of models that don't set their own.
+        prices: The table of prices.
+        shard: The number of the shard, from 0, and the number of shards.
+        note: Called with each warning.
+        progress: Called with stage, finished items and all items.
+        command: The command line, for the manifest.
+
+    Example:
+        >>> BuildSettings(seed=7, limit=100).limit
+        100
     """
 
     seed: Seed = 0
@@ -97,7 +113,7 @@ class BuildSettings:
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """What `tg.build` gets.
+    """The arguments of `tg.build`.
 
     Attributes:
         builder: The name of the builder.
@@ -105,7 +121,7 @@ class BuildRequest:
         out: The folder of the build.
         models: A model per role: a name with options in parentheses, or a ChatModel.
         options: The options of the builder.
-        settings: What holds for every builder.
+        settings: The settings that all builders share.
     """
 
     builder: str
@@ -131,10 +147,15 @@ class BuildRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Material(BuildSettings):
-    """What a builder is given: the settings, the user's paths, and the names of the models by role.
+    """The settings, paths and models from which a builder prepares its plan.
 
-    `reached` is how models are reached that say nothing of their own. With `dry_run` nobody is
-    asked and nothing is written. `limit` needs no regard: the frame takes the first items.
+    Attributes:
+        paths: The user's files and folders.
+        roles: The names of the models by role.
+        reached: The options of models that don't set their own.
+        dry_run: Whether no call is made and nothing is written.
+
+    A builder ignores `limit`: `read_source` applies it.
     """
 
     paths: tuple[Path, ...]
@@ -145,7 +166,14 @@ class Material(BuildSettings):
     def prompt(
         self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
     ) -> Prompt:
-        """The packaged prompt `NAME-1`, or the user's file for it (`--prompt NAME=FILE`)."""
+        """Return the packaged prompt `NAME-1`, or the user's replacement (`--prompt NAME=FILE`).
+
+        Args:
+            package: The package of the prompt.
+            name: The name of the prompt with its version.
+            needed: The placeholders that it must have.
+            optional: The placeholders that it may have.
+        """
         from trueground.models import Prompt
 
         bare = name.rpartition("-")[0]

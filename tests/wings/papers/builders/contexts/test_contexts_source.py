@@ -127,7 +127,7 @@ def test_wrong_rows_are_all_named_before_anything_is_asked(tmp_path: Path) -> No
     path = write_records(tmp_path / "s.jsonl", BROKEN)
     with pytest.raises(InputError) as error:
         read(path)
-    assert "7 wrong rows" in str(error.value)
+    assert "7 invalid rows" in str(error.value)
     for number in range(2, 9):
         assert f"s.jsonl, line {number}" in str(error.value)
     found, dropped = read(path, on_bad_row="skip")

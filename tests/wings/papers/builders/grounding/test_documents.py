@@ -328,7 +328,7 @@ def test_links_of_the_file_system(tmp_path: Path) -> None:
 def test_the_source_is_the_plans(tmp_path: Path) -> None:
     path = _rows(tmp_path / "d.jsonl", *GOOD)
     source = _library(path).source
-    assert source.gives is SourceDocument
+    assert source.output_type is SourceDocument
     assert list(source.read()) == list(source.read()) == [A, ORVANE, SEVEN]
 
 

@@ -262,7 +262,7 @@ def test_models_without_a_role_are_counted_and_closed(tmp_path: Path) -> None:
         )
         asked = Counter(body["model"] for body in server.calls)
     assert made.items
-    assert {name: made.spent[name]["calls"] for name in ("fact-judge", "decomposer")} == {
+    assert {name: made.usage[name]["calls"] for name in ("fact-judge", "decomposer")} == {
         "fact-judge": asked["t"],
         "decomposer": asked["d"],
     }
@@ -287,6 +287,6 @@ def test_a_dry_run_is_an_estimate_from_above(tmp_path: Path) -> None:
             BuildRequest("grounding", documents, tmp_path / "out", models=models, options=OPTIONS)
         )
         made = built(documents, tmp_path / "out", server.url)
-    for role, spent in made.spent.items():
+    for role, spent in made.usage.items():
         most = [one for one in expected.stages if one.role == role]
         assert sum(one.calls for one in most) >= spent["calls"], role

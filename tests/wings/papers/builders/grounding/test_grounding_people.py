@@ -94,7 +94,7 @@ def test_what_people_vote_down_or_leave_open_falls(tmp_path: Path) -> None:
 def test_labels_of_other_texts_are_refused(tmp_path: Path) -> None:
     """None of them counts, and nobody is told that people had a look."""
     people = given(tmp_path, Label("candidate", "p1~00000000", {"keep": "yes"}))
-    with pytest.raises(InputError, match="none of its labels is of a task of this build"):
+    with pytest.raises(InputError, match="none of its labels is for a task of this build"):
         people.stage(Instance).work(INSTANCES)
     with pytest.raises(InputError, match="found no label of the kinds candidate, gold-facts"):
         given(tmp_path, Label("contains", "p1"))
@@ -159,7 +159,7 @@ def test_labels_of_a_build(tmp_path: Path) -> None:
         )
         before = {path: path.read_bytes() for path in (out / "dataset").iterdir()}
         file.write_bytes(msgspec.json.encode(Label("gold-facts", "t~1", {"gold": ["1"]})))
-        with pytest.raises(InputError, match="of a task of this build"):
+        with pytest.raises(InputError, match="for a task of this build"):
             once(documents, out, server.url, file)
         assert {path: path.read_bytes() for path in (out / "dataset").iterdir()} == before
         every = tasks(out, "gold-facts")

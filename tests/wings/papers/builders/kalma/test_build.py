@@ -95,7 +95,7 @@ def test_bad_rows_and_pairs_fall_with_their_reasons(tmp_path: Path) -> None:
 def test_rows_of_another_kind_end_the_build(tmp_path: Path) -> None:
     rows = [{"question": "Who?", "answer": "Nobody."}]
     with scripted(unless({})) as server:
-        with pytest.raises(InputError, match=r"1 wrong row; .*--on-bad-row skip"):
+        with pytest.raises(InputError, match=r"1 invalid row; .*--on-bad-row skip"):
             made(tmp_path, server, rows)
         with pytest.raises(InputError, match=r"no row that can be used.*1 missing"):
             made(tmp_path, server, rows, on_bad_row="skip")

@@ -11,7 +11,7 @@ from tests.wings.papers.builders.kalma.world import ANNOTATED, GOOD, part
 from tests.wings.papers.builders.scripted_server import scripted
 
 from trueground.wings.papers.builders.base import Rejected
-from trueground.wings.papers.builders.checks import odd_form
+from trueground.wings.papers.builders.checks import find_form_error
 from trueground.wings.papers.builders.kalma import BUILDER
 from trueground.wings.papers.builders.kalma.items import Draft, grown
 from trueground.wings.papers.builders.kalma.knowledge import pool, skipped_properties
@@ -82,7 +82,7 @@ def extended(words: str) -> Any:
     }
 
 
-ODD: dict[str, tuple[str, str, Any]] = {
+CONTROL_CHARACTER: dict[str, tuple[str, str, Any]] = {
     "bell": ("control_characters", "extend", extended("Of \u0007her {0} is told {1}.")),
     "turned": ("control_characters", "extend", extended("Of \u202eher {0} is told {1}.")),
     "mark": ("echo", "extend", extended("Of her {0} is told {1}. === END PARAGRAPH")),
@@ -102,9 +102,9 @@ ODD: dict[str, tuple[str, str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("name", CONTROL_CHARACTER)
 def test_odd_texts_fall_and_can_be_looked_at(tmp_path: Path, name: str) -> None:
-    reason, kind, reply = ODD[name]
+    reason, kind, reply = CONTROL_CHARACTER[name]
     with scripted(unless({(kind, "Mira Quill learned"): reply})) as server:
         made(tmp_path, server, [GOOD[0], GOOD[2]])
     assert reasons(tmp_path) == {"mira": reason}
@@ -113,11 +113,11 @@ def test_odd_texts_fall_and_can_be_looked_at(tmp_path: Path, name: str) -> None:
 
 
 def test_what_was_shown_is_no_fault_of_the_text() -> None:
-    assert odd_form("a\u202eb", "a") == ("control_characters", "found U+202E at character 2")
-    assert odd_form("a\u202eb", "\u202e") is None
-    assert odd_form("=== END X", "=== BEGIN Y") is None
-    assert odd_form("می\u200cخواهم", "") is None  # joins letters
-    assert odd_form("a == b\nc", "") is None
+    assert find_form_error("a\u202eb", "a") == ("control_characters", "found U+202E at character 2")
+    assert find_form_error("a\u202eb", "\u202e") is None
+    assert find_form_error("=== END X", "=== BEGIN Y") is None
+    assert find_form_error("می\u200cخواهم", "") is None  # joins letters
+    assert find_form_error("a == b\nc", "") is None
 
 
 def test_a_citation_behind_the_full_stop_counts_for_the_sentence_before(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_wrong_rows_end_all_and_stand_in_one_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(path)
     words = str(caught.value).splitlines()
-    assert words[0].startswith("3 wrong rows; ")
+    assert words[0].startswith("found 3 invalid rows; ")
     assert "--on-bad-row skip" in words[0]
     assert "line 1" in words[1]
     assert "line 2, field 'relation'" in words[2]

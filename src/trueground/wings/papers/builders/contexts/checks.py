@@ -16,19 +16,19 @@ from trueground.types import Choice
 from trueground.wings.papers.builders.base import Rejected
 from trueground.wings.papers.builders.checks import (
     FORM_REASONS,
-    count,
-    odd_form,
+    contains_all_words,
+    contains_phrase,
+    contains_quote,
+    count_phrase,
+    count_words,
+    find_form_error,
     other_language,
-    quoted,
     same_answer,
     same_text,
-    says,
-    says_all_words,
     share_kept,
-    words,
 )
 from trueground.wings.papers.builders.contexts import ContextsOptions
-from trueground.wings.papers.builders.rows import ODD
+from trueground.wings.papers.builders.rows import CONTROL_CHARACTER
 from trueground.wings.papers.faitheval.source import right_choice
 from trueground.wings.papers.faitheval.task import is_named, split_documents
 
@@ -197,23 +197,23 @@ class JudgedContext(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def check_answer(answer: str, source: ContextQuestion) -> None:
     """A made-up answer is one, and a new one. Rejected."""
-    longest = max(_LONGEST_ANSWER, *(2 * words(old) for old in source.answers))
-    if says_nothing(answer) or ODD.search(answer):
+    longest = max(_LONGEST_ANSWER, *(2 * count_words(old) for old in source.answers))
+    if says_nothing(answer) or CONTROL_CHARACTER.search(answer):
         raise Rejected("no_new_answer", f"the new answer is {answer[:200]!r}")
-    if words(answer) > longest:
+    if count_words(answer) > longest:
         raise Rejected(
-            "no_new_answer", f"the new answer has {words(answer):,} words, most {longest:,}"
+            "no_new_answer", f"the new answer has {count_words(answer):,} words, most {longest:,}"
         )
     if (old := alike(answer, source.answers)) is not None:
         raise Rejected("same_answer", f"the new answer is {answer!r}, an old one {old!r}")
-    if not (is_common(answer) or is_verdict(answer)) and says(source.context, answer):
+    if not (is_common(answer) or is_verdict(answer)) and contains_phrase(source.context, answer):
         raise Rejected("answer_in_original", f"{answer!r} stands in the original context")
 
 
 def check_context(written: WrittenContext, options: ContextsOptions) -> None:
     """A new context can be used, as far as is seen without a model. Rejected."""
     target, source, new = written.target, written.target.source, written.context
-    if (odd := odd_form(new, source.context)) is not None:
+    if (odd := find_form_error(new, source.context)) is not None:
         raise Rejected(*odd)
     if can_be_joined(source.context) and not can_be_joined(new):
         raise Rejected("echo", "a line begins with `Document:`")
@@ -223,12 +223,15 @@ def check_context(written: WrittenContext, options: ContextsOptions) -> None:
             raise Rejected("other_language", f"it is in {language!r}")
     (_check_made if target.task == "counterfactual" else _check_changed)(written, options)
     # Of what the model says of its own work, one passage at least must be so.
-    stand = [one for one in written.evidence if quoted(one, new)]
+    stand = [one for one in written.evidence if contains_quote(one, new)]
     named = f"named were {list(written.evidence)!r}"[:400]
     if target.task != "unanswerable":
         fits, reason = bool(stand), "evidence_not_found"
     else:
-        fits, reason = any(not quoted(one, source.context) for one in stand), "no_distractor"
+        fits, reason = (
+            any(not contains_quote(one, source.context) for one in stand),
+            "no_distractor",
+        )
     if not fits:
         raise Rejected(reason, named if written.evidence else "named was none")
 
@@ -237,7 +240,7 @@ def _check_changed(written: WrittenContext, options: ContextsOptions) -> None:
     target, original, new = written.target, written.target.source.context, written.context
     if same_text(new, original):
         raise Rejected("unchanged", "alike but for case, white space and punctuation")
-    found, before = words(new), words(original)
+    found, before = count_words(new), count_words(original)
     if found < _SHORTEST * before:
         raise Rejected("too_short", f"{found:,} words of {before:,}, least half of them")
     if found > (most := _LONGEST * before + _FREE):
@@ -247,7 +250,7 @@ def _check_changed(written: WrittenContext, options: ContextsOptions) -> None:
     least = options.kept_unanswerable
     if target.task != "unanswerable":
         least = options.kept
-        if not is_common(target.answer) and not says(new, target.answer):
+        if not is_common(target.answer) and not contains_phrase(new, target.answer):
             raise Rejected("new_answer_absent", f"{target.answer!r} does not stand in it")
     share = measure_kept(written)
     if share is not None and share < least:
@@ -256,7 +259,7 @@ def _check_changed(written: WrittenContext, options: ContextsOptions) -> None:
 
 def _check_made(written: WrittenContext, options: ContextsOptions) -> None:
     target, new = written.target, written.context
-    found = words(new)
+    found = count_words(new)
     if found < options.min_words:
         raise Rejected("too_short", f"{found:,} words, --min-words {options.min_words:,}")
     if found > options.max_context_words:
@@ -311,7 +314,7 @@ def _against_if(written: WrittenContext, verdict: ContextVerdict) -> Why | None:
         return None
     if not verdict.holds or says_nothing(_option_text(target, verdict.answer)):
         return "not_supported", f"the judge answers {verdict.answer!r}"
-    if not quoted(verdict.quote, written.context):
+    if not contains_quote(verdict.quote, written.context):
         return "quote_not_found", f"it quotes {verdict.quote!r}"[:400]
     return None
 
@@ -382,9 +385,9 @@ def left_over(context: str, original: str, answers: Iterable[str]) -> str | None
     """
     for answer in answers:
         if not is_common(answer):
-            if says(context, answer):
+            if contains_phrase(context, answer):
                 return answer
-        elif 0 < count(original, answer) <= count(context, answer):
+        elif 0 < count_phrase(original, answer) <= count_phrase(context, answer):
             return answer
     return None
 
@@ -396,8 +399,8 @@ def holds_option(context: str, choices: tuple[Choice, ...], key: str, rule: str)
     white space; an option in a script without it is looked for by `says` and `says_all_words`.
     """
     option = right_choice(choices, key)
-    if words(option) > len(option.split()) and not option.isascii():
-        return (says if rule == "phrase" else says_all_words)(context, option)
+    if count_words(option) > len(option.split()) and not option.isascii():
+        return (contains_phrase if rule == "phrase" else contains_all_words)(context, option)
     return is_named(rule, context, option)
 
 

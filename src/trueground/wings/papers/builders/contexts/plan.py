@@ -20,7 +20,7 @@ from trueground.options import parse_options
 from trueground.records import FileInfo, Problem, describe
 from trueground.wings.labeling import AnnotationTask, Label
 from trueground.wings.papers.builders.base import BuildPlan, BuiltDataset, Rejected, SourceStep
-from trueground.wings.papers.builders.checks import need_languages, says, words
+from trueground.wings.papers.builders.checks import contains_phrase, count_words, require_languages
 from trueground.wings.papers.builders.contexts import ContextsOptions, stages
 from trueground.wings.papers.builders.contexts.checks import (
     UNKNOWN,
@@ -31,16 +31,16 @@ from trueground.wings.papers.builders.contexts.checks import (
     finds_answer,
     joined,
 )
-from trueground.wings.papers.builders.draws import draw
 from trueground.wings.papers.builders.people import PeopleLabels
 from trueground.wings.papers.builders.quality import BuiltItem
 from trueground.wings.papers.builders.rows import (
-    Unusable,
+    UnusableRow,
     check_rows,
-    fault,
+    check_text,
     source_files,
     source_rows,
 )
+from trueground.wings.papers.builders.sampling import choose
 from trueground.wings.papers.builders.settings import Material
 from trueground.wings.papers.faitheval.source import Choices, dataset_name, read_choices
 from trueground.wings.papers.faitheval.studies import TASKS
@@ -68,7 +68,7 @@ def prepare(options: Mapping[str, str | bool | None], material: Material) -> Bui
         if name not in TASKS:
             raise UsageError.unknown_name("task of build contexts", name, TASKS)
     if own.language == "check":
-        need_languages("--language check (leave it out with --language any)")
+        require_languages("--language check (leave it out with --language any)")
     files = source_files(material.paths)
     read = files if material.labels is None else [*files, material.labels]
     people = PeopleLabels([_KIND], lambda judged: [make_task(judged)], material.labels)
@@ -202,12 +202,12 @@ def make_row(judged: JudgedContext, label: Label | None, seed: int) -> tuple[Row
 def document_order(item: str, seed: int) -> tuple[str, str]:
     """Which of the two documents comes first: by seed and id."""
     orders = (("new", "original"), ("original", "new"))
-    return draw(f"order/{seed}", item, orders, lambda order: order[0])
+    return choose(f"order/{seed}", item, orders, lambda order: order[0])
 
 
 def _stated(source: ContextQuestion) -> str:
     """The first form of the old answer that stands in the context, else the first of all."""
-    stand = (answer for answer in source.answers if says(source.context, answer))
+    stand = (answer for answer in source.answers if contains_phrase(source.context, answer))
     return next(stand, source.answers[0])
 
 
@@ -298,10 +298,10 @@ def _read_all(
         try:
             if isinstance(value, InputError):
                 raise value
-            if isinstance(value, Unusable):
+            if isinstance(value, UnusableRow):
                 if value.kind == "unreadable":
-                    raise InputError(value.found)
-                raise Rejected(value.kind, value.found, id=value.id or place)
+                    raise InputError(value.message)
+                raise Rejected(value.kind, value.message, id=value.id or place)
             one = read_question(place, stem, value, options)
             plain = [" ".join(text.split()).casefold() for text in (one.question, one.context)]
             content = hashlib.sha256(repr((*plain, one.choices)).encode()).digest()
@@ -358,7 +358,7 @@ def read_question(
         row = {**row, "id": f"q-{digest[:12]}"}
     for name in _USED:
         for text in _texts(row.get(name)):
-            if (found := fault(text)) is not None and found[0] == "binary":
+            if (found := check_text(text)) is not None and found[0] == "binary":
                 id_ = str(row.get("qid") or row.get("id"))
                 raise Rejected("binary", f"{place}, field {name!r}: {found[1]}", id=id_)
     read = _SourceQuestion.read(place, row)
@@ -385,7 +385,9 @@ def read_question(
         detail = f"{place}: it allows {', '.join(allowed)}"
         raise Rejected("no_task", detail, id=read.id)
     context, most = made.get("context", ""), options.max_context_words
-    if len(context) > most and (count := words(context)) > most:  # a word has a character at least
+    if (
+        len(context) > most and (count := count_words(context)) > most
+    ):  # a word has a character at least
         detail = f"{place}: {count:,} words, --max-context-words {most:,}"
         raise Rejected("enormous", detail, id=read.id)
     subset = stem if read.subset is None else dataset_name(read.subset)

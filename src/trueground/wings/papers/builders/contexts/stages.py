@@ -18,9 +18,9 @@ from trueground.wings.papers.builders.base import (
     Rejected,
     Stage,
     mark_fields,
-    showing,
+    rejected_content,
 )
-from trueground.wings.papers.builders.checks import says
+from trueground.wings.papers.builders.checks import contains_phrase
 from trueground.wings.papers.builders.contexts import ContextsOptions
 from trueground.wings.papers.builders.contexts.checks import (
     ANSWER_REASONS,
@@ -44,7 +44,7 @@ from trueground.wings.papers.builders.contexts.checks import (
     options_text,
     weigh,
 )
-from trueground.wings.papers.builders.draws import draw, draw_key
+from trueground.wings.papers.builders.sampling import choose, shuffle_key
 from trueground.wings.papers.builders.settings import Material
 
 _PACKAGE = "trueground.wings.papers.builders.contexts"
@@ -105,7 +105,8 @@ def tasks_stage(options: ContextsOptions) -> BatchStage[ContextQuestion, Sample]
     def sample(question: ContextQuestion, task: TaskName) -> Sample | Rejected:
         name = f"{question.id}/{task}"
         stands = task == "counterfactual" or any(
-            is_verdict(answer) or says(question.context, answer) for answer in question.answers
+            is_verdict(answer) or contains_phrase(question.context, answer)
+            for answer in question.answers
         )
         if options.require_answer == "yes" and not stands:
             detail = f"none of {', '.join(map(repr, question.answers))} stands in the context"
@@ -150,7 +151,7 @@ def answer_stage(material: Material, options: ContextsOptions) -> LLMStage[Sampl
     return LLMStage(
         name="answer",
         doc="Choose or make up the new answer",
-        gives=Target,
+        output_type=Target,
         role="writer",
         prompt=_prompt(material, "answer", _PLACES),
         reply=NewAnswer,
@@ -175,7 +176,7 @@ def draw_option(sample: Sample, seed: int) -> Target:
     ]
     if not others:
         raise Rejected("same_answer", "every other option reads as the right one")
-    chosen = draw(f"option/{seed}", sample.id, others, lambda choice: choice.label)
+    chosen = choose(f"option/{seed}", sample.id, others, lambda choice: choice.label)
     return Target(sample.id, sample.task, source, chosen.text, chosen.label)
 
 
@@ -199,7 +200,7 @@ def write_stage(material: Material, options: ContextsOptions) -> LLMStage[Target
     return LLMStage(
         name="write",
         doc="Write the new context",
-        gives=WrittenContext,
+        output_type=WrittenContext,
         role="writer",
         prompt=_prompts(material, ""),
         reply={
@@ -220,7 +221,7 @@ def check_stage(options: ContextsOptions) -> Stage[WrittenContext, WrittenContex
     """Rejects what fails a check, and notes how much of the original was kept."""
 
     async def work(written: WrittenContext, _ask: Any) -> Sequence[WrittenContext]:
-        with showing(written.refused):
+        with rejected_content(written.refused):
             check_context(written, options)
         return [msgspec.structs.replace(written, share_kept=measure_kept(written))]
 
@@ -241,7 +242,7 @@ def judge_stage(material: Material) -> LLMStage[WrittenContext, JudgedContext]:
     return LLMStage(
         name="judge",
         doc="Ask the judge",
-        gives=JudgedContext,
+        output_type=JudgedContext,
         role="judge",
         prompt=_prompts(material, "judge-"),
         reply=ContextVerdict,
@@ -258,7 +259,7 @@ def sample_stage(options: ContextsOptions) -> BatchStage[JudgedContext, JudgedCo
     """Marks the items that the second judge sees, by seed and id."""
 
     def work(items: Sequence[JudgedContext]) -> list[JudgedContext]:
-        order = sorted(items, key=lambda one: draw_key(f"second/{options.seed}", one.id))
+        order = sorted(items, key=lambda one: shuffle_key(f"second/{options.seed}", one.id))
         chosen = {one.id for one in order[: options.second_sample]}
         return [msgspec.structs.replace(one, sampled=one.id in chosen) for one in items]
 
@@ -278,7 +279,7 @@ def second_stage(
     return LLMStage(
         name="second",
         doc="Ask the second judge",
-        gives=JudgedContext,
+        output_type=JudgedContext,
         role="second-judge",
         prompt=_prompts(material, "judge-"),
         reply=ContextVerdict,
@@ -288,7 +289,7 @@ def second_stage(
         make=make,
         unusable=None if options.second == "drop" else lambda judged: [judged],
         identity={"rules": RULES, "drops": options.second == "drop"},
-        most=options.second_sample,
+        max_calls=options.second_sample,
     )
 
 

@@ -19,15 +19,15 @@ from trueground.wings.papers.builders.base import (
     Rejected,
     Stage,
     mark_fields,
-    showing,
+    rejected_content,
 )
 from trueground.wings.papers.builders.checks import (
-    count,
+    contains_phrase,
+    contains_quote,
+    count_other_words,
+    count_phrase,
     other_language,
-    quoted,
     same_text,
-    says,
-    words_without,
 )
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.grounding.facts import FactJudge
@@ -109,7 +109,7 @@ def conflict_stage(
 
     async def work(item: OriginalInstance, client: ModelClient) -> Sequence[Instance]:
         new = await _revise(item, client, writing)
-        with showing(lambda: new):
+        with rejected_content(lambda: new):
             check_changes(item, new)
             await facts.check_supported(new.gold, [one.text for one in new.contexts])
             await _check_consistent(new, client, consistent)
@@ -119,7 +119,7 @@ def conflict_stage(
     return Stage(
         name="conflict",
         doc="Change the key knowledge everywhere it stands",
-        gives=Instance,
+        output_type=Instance,
         work=work,
         reasons=_REASONS,
         identity={"fact_judge": facts.signature},
@@ -200,7 +200,7 @@ def check_changes(original: OriginalInstance, new: Conflict) -> None:
     for change in new.changes:
         if same_text(change.old, change.new):
             raise Rejected("unchanged", f"{change.old!r} was to become {change.new!r}")
-        if not any(count(old, change.old) for _, old, _ in parts):
+        if not any(count_phrase(old, change.old) for _, old, _ in parts):
             raise Rejected("not_in_original", change.old)
     before = "\n".join(original.context_texts)
     after = "\n".join(context.text for context in new.contexts)
@@ -232,24 +232,24 @@ def _check_phrases(
     """Old phrases are gone, new ones stand in their place: in every part, title and answer too."""
     for what, old, now in parts:
         for change in new.changes:
-            if count(now, change.old) > _allowed(change.old, old, new.changes):
+            if count_phrase(now, change.old) > _allowed(change.old, old, new.changes):
                 raise Rejected("old_left", f"{what}: {change.old}")
-            if count(old, change.old) and not count(now, change.new):
+            if count_phrase(old, change.old) and not count_phrase(now, change.new):
                 raise Rejected("new_missing", f"{what}: {change.new}")
     for context in new.contexts:
         for change in new.changes:
-            if count(context.title, change.old):
+            if count_phrase(context.title, change.old):
                 raise Rejected("old_left", f"the title {context.title!r}: {change.old}")
     olds = " / ".join((original.pair.answer, *original.pair.answers))
     for answer in (new.answer, *new.answers):
         for change in new.changes:
-            if count(answer, change.old) > _allowed(change.old, olds, new.changes):
+            if count_phrase(answer, change.old) > _allowed(change.old, olds, new.changes):
                 raise Rejected("old_left", f"the answer {answer!r}: {change.old}")
 
 
 def _allowed(phrase: str, original: str, changes: Sequence[KnowledgeChange]) -> int:
     """How often new phrases bring an old one back: "not killed" for "killed", and swaps."""
-    return sum(count(original, one.old) * count(one.new, phrase) for one in changes)
+    return sum(count_phrase(original, one.old) * count_phrase(one.new, phrase) for one in changes)
 
 
 def _check_rest(new: Conflict, parts: Sequence[tuple[str, str, str]]) -> None:
@@ -257,12 +257,12 @@ def _check_rest(new: Conflict, parts: Sequence[tuple[str, str, str]]) -> None:
     for what, old, now in parts:
         touched = 0
         for sentence in (old[start:end] for start, end in split_sentences(old)):
-            if any(count(sentence, change.old) for change in new.changes):
+            if any(count_phrase(sentence, change.old) for change in new.changes):
                 touched += 1
-            elif not says(now, sentence):
+            elif not contains_phrase(now, sentence):
                 raise Rejected("other_changed", f"{what}: {sentence}")
-        before = words_without(old, [change.old for change in new.changes])
-        after = words_without(now, [change.new for change in new.changes])
+        before = count_other_words(old, [change.old for change in new.changes])
+        after = count_other_words(now, [change.new for change in new.changes])
         for words, how in ((after - before, "added"), (before - after, "lost")):
             if words.total() > _FEW * touched:
                 raise Rejected("other_changed", f"{what}: {how} {' '.join(words)}")
@@ -280,16 +280,18 @@ def _check_answer(original: OriginalInstance, new: Conflict, before: str, after:
     stood = [
         old
         for old in olds
-        if says(before, old) and not any(same_text(old, word) for word in _YES_NO)
+        if contains_phrase(before, old) and not any(same_text(old, word) for word in _YES_NO)
     ]
-    if stood and not any(says(after, answer) for answer in news):
+    if stood and not any(contains_phrase(after, answer) for answer in news):
         raise Rejected("answer_not_in_context", " / ".join(news))
     titles = "\n".join((pair.question, *(context.title for context in pair.contexts)))
     # "Which of both is older?": both names stand in the contexts before and after.
-    if any(says(before, answer) for answer in news):
+    if any(contains_phrase(before, answer) for answer in news):
         return
     for old in stood:
-        if not says(titles, old) and count(after, old) > _allowed(old, before, new.changes):
+        if not contains_phrase(titles, old) and count_phrase(after, old) > _allowed(
+            old, before, new.changes
+        ):
             raise Rejected("old_left", f"the old answer {old!r} stands in the new contexts")
 
 
@@ -314,7 +316,7 @@ async def _check_consistent(new: Conflict, client: ModelClient, prompt: Prompt) 
 
     def check(reply: _Doubts) -> str | None:
         for one in reply.contradictions:
-            if not any(quoted(one.quote, text) for text in contexts):
+            if not any(contains_quote(one.quote, text) for text in contexts):
                 return f'"{one.quote}" does not stand in the contexts; quote them word for word'
         return None
 

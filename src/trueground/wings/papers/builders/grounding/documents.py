@@ -30,7 +30,12 @@ from trueground.wings.papers.builders.grounding.sets import (
     text_links,
     wiki_links,
 )
-from trueground.wings.papers.builders.rows import ODD, Unusable, check_rows, source_rows
+from trueground.wings.papers.builders.rows import (
+    CONTROL_CHARACTER,
+    UnusableRow,
+    check_rows,
+    source_rows,
+)
 from trueground.wings.papers.builders.settings import Material
 from trueground.wings.search import Document, page_key
 
@@ -206,15 +211,15 @@ def _read_rows(file: Path) -> Iterator[RawDocument | Rejected]:
     try:
         for row in source_rows([file], _ROW):
             id_ = f"{file.name}:{row.number}"  # of a row that has neither id nor title
-            if isinstance(row.value, Unusable):
-                reason, found = _OF_ROW[row.value.kind], row.value.found
+            if isinstance(row.value, UnusableRow):
+                reason, found = _OF_ROW[row.value.kind], row.value.message
                 yield Rejected(reason, found, id=row.value.id or id_)
                 continue
             try:
-                yield _document_of(row.value, row.place, id_)
+                yield _document_of(row.value, row.location, id_)
             except Rejected as rejected:
                 behind = "," if rejected.reason == "bad_field" else ":"
-                detail = f"{row.place}{behind} {rejected.detail}"
+                detail = f"{row.location}{behind} {rejected.detail}"
                 yield Rejected(rejected.reason, detail, id=id_)
     except InputError as error:
         yield Rejected("unreadable", str(error), id=file.name)
@@ -326,16 +331,16 @@ def _add_meta(
 def _tidied(text: str) -> str:
     """The text's paragraphs; lines that were only wrapped are joined. Rejected: it is no text."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    odd = len(ODD.findall(text))
+    odd = len(CONTROL_CHARACTER.findall(text))
     if odd > _MOST_ODD * len(text):
         raise Rejected("binary", f"found {odd} characters of {len(text)} that stand in no text")
-    parts = Document.of_text(ODD.sub(" ", text)).paragraphs
+    parts = Document.of_text(CONTROL_CHARACTER.sub(" ", text)).paragraphs
     return PARAGRAPHS.join(one for part in parts if (one := part.strip()))
 
 
 def _tidy_title(title: str) -> str:
     """The title on one line, without what is unprintable; one that is very long is cut."""
-    plain = " ".join(ODD.sub(" ", title).split())
+    plain = " ".join(CONTROL_CHARACTER.sub(" ", title).split())
     return plain if len(plain) <= 200 else f"{plain[:199].rstrip()}…"
 
 

@@ -24,9 +24,9 @@ from trueground.wings.papers.builders.base import (
     Rejected,
     Stage,
     mark_fields,
-    showing,
+    rejected_content,
 )
-from trueground.wings.papers.builders.checks import check_numbers, same_text, words
+from trueground.wings.papers.builders.checks import check_numbers, count_words, same_text
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.flow import in_daemon
 from trueground.wings.papers.builders.grounding.items import (
@@ -143,7 +143,7 @@ def facts_stage(
     return Stage(
         name="facts",
         doc="Take the contexts apart into atomic facts",
-        gives=Factual,
+        output_type=Factual,
         work=work,
         reasons={
             "unwritable_answer": "no form of the answer can be written: `|` and ` & ` part answers "
@@ -171,7 +171,7 @@ def _facts_of(decomposed: Sequence[list[Claim] | Failure]) -> Iterator[AtomicFac
             if first.isalpha() and first.islower():
                 text = f"{first[0].upper()}{first[1:]} {rest}"
             text = f"{text}." if text[-1:].isalnum() else text
-            if words(text) >= 2 and fact_key(text) not in before:
+            if count_words(text) >= 2 and fact_key(text) not in before:
                 before.add(fact_key(text))
                 yield AtomicFact(text, context, claim.sentence)
 
@@ -212,7 +212,7 @@ def gold_stage(
         if not gold:
             raise Rejected("no_gold_facts", f"none of {len(item.facts)} facts was chosen")
         texts = [item.facts[number].text for number in gold]
-        with showing(lambda: {"question": item.pair.question, "gold_facts": texts}):
+        with rejected_content(lambda: {"question": item.pair.question, "gold_facts": texts}):
             await facts.check_supported(texts, [one.text for one in item.pair.contexts])
             if labeled is None:
                 gold = await _leave_out_unneeded(item, gold, client, judging)
@@ -229,7 +229,7 @@ def gold_stage(
     return Stage(
         name="gold",
         doc="Choose the facts that the answer needs",
-        gives=OriginalInstance,
+        output_type=OriginalInstance,
         work=work,
         reasons=FactJudge.REASONS
         | {

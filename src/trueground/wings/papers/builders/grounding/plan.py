@@ -104,7 +104,7 @@ def prepare(texts: Mapping[str, str | bool | None], material: Material) -> Build
     original = BatchStage[OriginalInstance, Instance](
         name="original",
         doc="Keep the original version alone",
-        gives=Instance,
+        output_type=Instance,
         work=lambda items: [Instance(item.id, item) for item in items],
     )
     return BuildPlan(
@@ -262,7 +262,7 @@ def distractors_stage(
         ]
 
     doc = "Find near passages of other documents"
-    return BatchStage(name="distractors", doc=doc, gives=Instance, work=work)
+    return BatchStage(name="distractors", doc=doc, output_type=Instance, work=work)
 
 
 def _title(context: Context) -> str:

@@ -14,11 +14,11 @@ from trueground.text import Normalizer
 from trueground.wings.papers.builders.base import BatchStage, LLMStage, Rejected, mark_fields
 from trueground.wings.papers.builders.checks import (
     check_numbers,
-    need_languages,
+    contains_phrase,
+    contains_quote,
     other_language,
-    quoted,
+    require_languages,
     same_text,
-    says,
 )
 from trueground.wings.papers.builders.grounding import GroundingBuildOptions
 from trueground.wings.papers.builders.grounding.items import (
@@ -129,7 +129,7 @@ def candidates_stage(
     UsageError, InputError: a prompt of the user's that cannot be meant. MissingExtraError:
     languages cannot be told apart.
     """
-    need_languages()  # before anything is paid
+    require_languages()  # before anything is paid
     count = options.candidates
 
     def fields(item: DocumentSet) -> dict[str, str]:
@@ -159,7 +159,7 @@ def candidates_stage(
     return LLMStage(
         name="candidates",
         doc=f"Write {count} question-answer pairs for each document set",
-        gives=QuestionCandidate,
+        output_type=QuestionCandidate,
         role="writer",
         prompt=material.prompt(
             PACKAGE, "candidates-1", ("contexts",), ("count", "documents", "several")
@@ -225,7 +225,7 @@ def _check_evidence(evidence: Sequence[Quoted], contexts: Sequence[Context]) -> 
     for one in evidence:
         if len("".join(one.quote.split())) < _SHORTEST:
             raise Rejected("span_too_short", f'"{shorten(one.quote)}"')
-        if not quoted(one.quote, contexts[one.context - 1].text):
+        if not contains_quote(one.quote, contexts[one.context - 1].text):
             raise Rejected("span_not_in_context", f'{one.context}: "{shorten(one.quote, 120)}"')
     return [contexts[number - 1] for number in numbers]
 
@@ -235,11 +235,11 @@ def _check_answers(found: QuestionProposal, needed: Sequence[Context]) -> tuple[
     forms = list(dict.fromkeys(one.strip() for one in found.answers if one.strip()))
     if not forms:
         return ()
-    standing = [form for form in forms if any(says(one.text, form) for one in needed)]
+    standing = [form for form in forms if any(contains_phrase(one.text, form) for one in needed)]
     if not standing:
         shown = ", ".join(f'"{shorten(form)}"' for form in forms[:3])
         raise Rejected("answer_not_in_context", shown)
-    if not any(says(found.answer, form) for form in standing):
+    if not any(contains_phrase(found.answer, form) for form in standing):
         raise Rejected("answer_without_form", f'"{standing[0]}" in "{shorten(found.answer, 120)}"')
     return tuple(standing)
 
@@ -307,7 +307,7 @@ def classify_stage(
     return LLMStage(
         name="classify",
         doc="Let a judge classify and rate the pairs, and remove those of low quality",
-        gives=Classified,
+        output_type=Classified,
         role="judge",
         prompt=material.prompt(PACKAGE, "classify-1", ("contexts", "question", "answer")),
         reply=ClassVerdict,
@@ -338,7 +338,7 @@ def best_stage(options: GroundingBuildOptions) -> BatchStage[Classified, Grounde
     return BatchStage(
         name="best",
         doc="Keep the best pair of each class: one document or several, definite or free-form",
-        gives=GroundedPair,
+        output_type=GroundedPair,
         work=_choose_best,
         reasons={
             "not_the_best": "another question of the same class and document set is as good or "

@@ -14,8 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from trueground.errors import InputError
 from trueground.wings.papers.builders.base import BatchStage, Rejected
-from trueground.wings.papers.builders.checks import says
-from trueground.wings.papers.builders.draws import draw, draw_key
+from trueground.wings.papers.builders.checks import contains_phrase
 from trueground.wings.papers.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
 from trueground.wings.papers.builders.grounding.items import (
     Context,
@@ -23,6 +22,7 @@ from trueground.wings.papers.builders.grounding.items import (
     Popularity,
     SourceDocument,
 )
+from trueground.wings.papers.builders.sampling import choose, shuffle_key
 from trueground.wings.search import Document, page_key
 
 PARAGRAPHS = "\n\n"  # stands between those of a document
@@ -175,7 +175,7 @@ def sets_stage(
     return BatchStage(
         name="sets",
         doc="Choose documents by popularity, alone and with one that they are linked to",
-        gives=DocumentSet,
+        output_type=DocumentSet,
         work=work,
         reasons={
             "no_popularity": "the document has no number of its popularity",
@@ -248,12 +248,12 @@ def _draw_linked(
     reached: list[set[str]] = []
     further = reach_by_hops(start, links)
     for hops in sorted(
-        range(1, most + 1), key=partial(draw_key, draw_key(f"distance/{seed}", start))
+        range(1, most + 1), key=partial(shuffle_key, shuffle_key(f"distance/{seed}", start))
     ):
         reached += islice(further, max(0, hops - len(reached)))
         there = among & reached[hops - 1]
         if there:
-            return draw(f"end/{seed}", start, there), hops
+            return choose(f"end/{seed}", start, there), hops
     return None
 
 
@@ -275,7 +275,7 @@ def _draw_sets(sets: Sequence[DocumentSet], most: int | None, seed: int) -> set[
     classes: dict[tuple[str, int], list[str]] = {}
     for one in sets:
         classes.setdefault((one.popularity, len(one.contexts)), []).append(one.id)
-    order = partial(draw_key, f"sets/{seed}")
+    order = partial(shuffle_key, f"sets/{seed}")
     return {one for ids in classes.values() for one in sorted(ids, key=order)[:most]}
 
 
@@ -286,7 +286,7 @@ def choose_passage(document: SourceDocument, words: int, naming: str | None = No
     if any does.
     """
     found = cut_passages(document, words)
-    named = (one for one in found if naming is not None and says(one.text, naming))
+    named = (one for one in found if naming is not None and contains_phrase(one.text, naming))
     return next(named, found[0])
 
 

@@ -21,9 +21,9 @@ from trueground.wings.papers.builders.kalma.items import LinkedPair, SourcePair,
 from trueground.wings.papers.builders.kalma.wording import relation_words
 from trueground.wings.papers.builders.rows import (
     SourceRow,
-    Unusable,
+    UnusableRow,
     check_rows,
-    fault,
+    check_text,
     source_rows,
 )
 from trueground.wings.papers.user_files import read_entries
@@ -75,9 +75,9 @@ def _unique(rows: Iterator[SourceRow], name_words: int) -> Iterator[SourcePair |
     said: dict[tuple[str, ...], str] = {}
     ids: dict[str, str] = {}
     for row in rows:
-        place = row.place
-        if isinstance(row.value, Unusable):
-            yield Rejected(row.value.kind, row.value.found, id=row.value.id or place)
+        place = row.location
+        if isinstance(row.value, UnusableRow):
+            yield Rejected(row.value.kind, row.value.message, id=row.value.id or place)
             continue
         one = _pair_of(row.value, place, name_words)
         if isinstance(one, Rejected):
@@ -114,7 +114,7 @@ def _pair_of(row: dict[str, Any], place: str, name_words: int) -> SourcePair | R
         if len(value) > _LONGEST[name]:
             detail = f"found {len(value):,} characters; expected {_LONGEST[name]:,} at most"
             return Rejected("enormous", f"{at}: {detail}", id=id_)
-        if (problem := fault(value)) is not None:
+        if (problem := check_text(value)) is not None:
             return Rejected(problem[0], f"{at}: found {problem[1]}", id=id_)
         texts[name] = " ".join(value.split())
     if id_ == place:  # the same for the same row, wherever it stands
@@ -216,7 +216,7 @@ def linking_stage(
     return Stage(
         name="link",
         doc="Find the two entities",
-        gives=LinkedPair,
+        output_type=LinkedPair,
         work=work,
         reasons={
             "name_not_found": "the graph has no entity of that name, or none of the wanted class",

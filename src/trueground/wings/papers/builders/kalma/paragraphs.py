@@ -23,12 +23,12 @@ from trueground.wings.papers.builders.base import (
     Rejected,
     Stage,
     mark_fields,
-    showing,
+    rejected_content,
 )
 from trueground.wings.papers.builders.checks import (
     FORM_REASONS,
     check_numbers,
-    odd_form,
+    find_form_error,
     other_language,
 )
 from trueground.wings.papers.builders.client import PERPLEXITY, ModelClient
@@ -108,7 +108,7 @@ def annotating_stage(prompt: Prompt, skipped: Collection[str]) -> LLMStage[Count
     return LLMStage(
         name="round-1",
         doc="Annotate the paragraph",
-        gives=Draft,
+        output_type=Draft,
         role="writer",
         prompt=prompt,
         reply=Annotated,
@@ -151,7 +151,7 @@ def extending_stage(
         fields = {"paragraph": draft.text, "knowledge": knowledge, "citation": citation}
 
         def check(reply: Extended) -> None:
-            with showing(lambda: reply):
+            with rejected_content(lambda: reply):
                 check_form(reply.paragraph, draft.text + knowledge)
                 sentences = CitedText(
                     _added(reply.paragraph, draft), draft.graphs
@@ -178,7 +178,7 @@ def extending_stage(
     return Stage(
         name=f"round-{number}",
         doc="Choose a triple and add a sentence",
-        gives=Draft,
+        output_type=Draft,
         work=work,
         reasons={
             **_REASONS,
@@ -252,7 +252,7 @@ def saying_stage(prompt: Prompt, rounds: int) -> LLMStage[Draft, Draft]:
     return LLMStage(
         name="said",
         doc="Ask a judge whether the new sentences say what they cite",
-        gives=Draft,
+        output_type=Draft,
         role="judge",
         prompt=prompt,
         reply=Heard,
@@ -285,7 +285,7 @@ def bare(text: str, graphs: Sequence[Graph]) -> str:
 
 def check_form(text: str, shown: str) -> None:
     """The text holds nothing odd that was not shown. Rejected: one of checks.FORM_REASONS."""
-    if odd := odd_form(text, shown):
+    if odd := find_form_error(text, shown):
         raise Rejected(*odd)
 
 

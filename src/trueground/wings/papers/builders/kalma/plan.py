@@ -16,7 +16,7 @@ from trueground.records import FileInfo
 from trueground.text import CitedText, GraphTriple, format_graph
 from trueground.wings.labeling import AnnotationTask
 from trueground.wings.papers.builders.base import BuildPlan, BuiltDataset
-from trueground.wings.papers.builders.checks import need_languages
+from trueground.wings.papers.builders.checks import require_languages
 from trueground.wings.papers.builders.kalma import KalmaBuildOptions
 from trueground.wings.papers.builders.kalma.choosing import (
     COUNTS_FILE,
@@ -58,7 +58,7 @@ def prepare(texts: Mapping[str, str | bool | None], material: Material) -> Build
     judge = "judge" in material.roles
     options = parse_options(KalmaBuildOptions, "build kalma", texts, judge=judge)
     if options.language == "check":
-        need_languages()
+        require_languages()
     files = source_files(material.paths)
     people = PeopleLabels((QUALITY, ALIGNMENT), tasks_of, material.labels)
     scorer = None

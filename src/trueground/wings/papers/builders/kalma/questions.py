@@ -20,15 +20,15 @@ from trueground.wings.papers.builders.base import (
     Rejected,
     Stage,
     mark_fields,
-    showing,
+    rejected_content,
 )
 from trueground.wings.papers.builders.checks import (
     FORM_REASONS,
     check_numbers,
+    contains_phrase,
+    count_other_words,
     same_text,
-    says,
     share_kept,
-    words_without,
 )
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.kalma import KalmaBuildOptions
@@ -77,7 +77,7 @@ def questions_stage(
         text = bare(draft.text, draft.graphs)
 
         def check(reply: OneQuestion) -> None:
-            with showing(lambda: reply):
+            with rejected_content(lambda: reply):
                 check_form(reply.question, text)
                 check_question(reply.question, draft, text)
                 check_language(reply.question, text, language)
@@ -94,7 +94,7 @@ def questions_stage(
     return Stage(
         name="questions",
         doc="Ask a general and a specific question",
-        gives=QuestionRequest,
+        output_type=QuestionRequest,
         work=work,
         reasons={
             "too_few_rounds": "the two graphs held too little for the rounds that are wanted",
@@ -132,14 +132,14 @@ def check_question(question: str, draft: Draft, paragraph: str) -> None:
         name in name_key(text) for name in known
     ):
         raise Rejected("names_nobody", shown)
-    own = {word for name in names for word in words_without(name, ())}
-    rest = sum(n for word, n in words_without(text, ()).items() if word not in own)
+    own = {word for name in names for word in count_other_words(name, ())}
+    rest = sum(n for word, n in count_other_words(text, ()).items() if word not in own)
     if rest < _LEAST_WORDS:
         raise Rejected("no_question", f"{shown}: {rest} words besides the names")
     if share_kept(paragraph, text) >= _WHOLE:
         raise Rejected("gives_away", f"{shown}: it holds the paragraph")
     values = {name_key(value): value for _, _, value in draft.facts if name_key(value) not in known}
-    told = [value for value in values.values() if says(text, value)]
+    told = [value for value in values.values() if contains_phrase(text, value)]
     if len(told) >= _LEAST_TOLD and len(told) > _MOST_TOLD * len(values):
         listed = shorten(", ".join(told), 120)
         detail = f"it tells {len(told)} of {len(values)} values: {listed}"
@@ -210,7 +210,7 @@ def judging_stage(prompt: Prompt, required: bool) -> Stage[QuestionRequest, Ques
     return Stage(
         name="judge",
         doc="Judge the questions",
-        gives=QuestionRequest,
+        output_type=QuestionRequest,
         work=work,
         reasons={"not_authentic": "the judge finds that a question contradicts the paragraph"},
         identity={"required": required},
