@@ -282,9 +282,7 @@ def plan(
     elif (np.abs(differences - differences[0]) <= _NOISE).all():
         reason = "the difference is the same for every item, so its variance can't be estimated"
     elif design_effect(differences, clusters) <= _NOISE:
-        reason = (
-            "all groups have the same mean difference, so its variance can't be estimated"
-        )
+        reason = "all groups have the same mean difference, so its variance can't be estimated"
     if reason:
         blank = tuple(Needed(d, None, None, seen, reason) for d, seen in targets)
         return Planning(method, n, None, share, None, None, blank, reason)
