@@ -114,7 +114,7 @@ def test_a_single_prompt_is_no_sweep() -> None:
 def test_a_slip_is_refused_before_anything_is_asked() -> None:
     for names, words in (
         (("short.txt", "short.txt"), "--prompt short.txt is given twice"),
-        (("short.txt", "missing.txt"), "missing.txt cannot be read"),
+        (("short.txt", "missing.txt"), "missing.txt can't be read"),
     ):
         done = asked(*prompts(*names))
         assert isinstance(done.exception, TruegroundError)

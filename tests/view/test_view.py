@@ -132,7 +132,7 @@ def test_run_page_and_list_are_served(served: Viewing, folder: Path) -> None:
     assert item["row"]["id"] == name
     assert item["detail"]["response"]
     assert item["after"] == listed["rows"][1]["id"]
-    status, body, headers = served.get(run + "answers.csv?verdict=not")
+    status, body, headers = served.get(run + "answers.csv?verdict=not_grounded")
     assert status == 200
     assert body.startswith(b"id,question")
     assert headers["Content-Disposition"] == 'attachment; filename="answers.csv"'

@@ -106,7 +106,7 @@ def results_rows(path: Path) -> Iterator[Row]:
                     "text per id"
                 )
             if id_ not in seen:
-                seen[id_] = text
+                seen[id_] = text_hash
                 yield (
                     passage_location,
                     {"id": id_, "title": passage.get("title"), "text": passage["text"]},
