@@ -97,7 +97,7 @@ def test_all_texts_are_asked_about_at_the_same_time() -> None:
     ]
 
 
-def test_what_was_asked_is_not_asked_again(server: ChaosServer) -> None:
+def test_llm_decomposer_cached_sentence_is_not_requested_again(server: ChaosServer) -> None:
     for _ in range(2):
         decomposer = made(server)
         assert decomposer.decompose([TEXT]) == [CLAIMS]
@@ -368,7 +368,7 @@ def test_demonstrations_that_are_not_there(server: ChaosServer, tmp_path: Path) 
         made(server, f"demos={tmp_path / 'empty.jsonl'}")
 
 
-def test_what_cannot_be_meant(server: ChaosServer) -> None:
+def test_llm_decomposer_invalid_option_raises(server: ChaosServer) -> None:
     with pytest.raises(UsageError, match=r"needs a model.*llm:gpt-4o"):
         get_decomposer("llm")
     with pytest.raises(UsageError, match="demos"):
@@ -377,7 +377,7 @@ def test_what_cannot_be_meant(server: ChaosServer) -> None:
         made(server, "examples=many")
 
 
-def test_nobody_there() -> None:
+def test_llm_decomposer_unreachable_endpoint_raises() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"

@@ -48,5 +48,5 @@ def test_a_full_disk_is_told_behind_the_answer(
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
         )
     assert long in done.stdout
-    assert ("no more is cached" in done.stderr) == said
+    assert ("continues without caching" in done.stderr) == said
     assert len(done.stderr.splitlines()) == said

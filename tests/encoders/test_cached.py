@@ -132,7 +132,7 @@ def test_a_value_of_another_width_is_computed_anew() -> None:
     again.close()
 
 
-def test_a_file_of_another_program_is_told() -> None:
+def test_cache_file_of_another_program_is_reported() -> None:
     ResponseCache.path_of("vectors").parent.mkdir()
     ResponseCache.path_of("vectors").write_bytes(b"no database at all " * 300)
     with pytest.raises(UsageError, match="trueground cache clear"):
@@ -155,7 +155,7 @@ def test_a_hit_costs_little() -> None:
     assert took / 2_000 < 500e-6
 
 
-def test_a_problem_of_the_file_is_told_after_closing_too() -> None:
+def test_cache_problem_is_reported_after_close() -> None:
     store = Store("m", "s", disk=True)
     rows(store, "one")
     assert store.problem is None

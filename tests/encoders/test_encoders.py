@@ -180,7 +180,7 @@ def test_int8_is_near_to_float32(folders: dict[str, Path]) -> None:
     assert 0.97 < cosines.min() < 0.999999
 
 
-def test_what_an_encoder_says_of_itself(folders: dict[str, Path]) -> None:
+def test_encoder_attributes_describe_model(folders: dict[str, Path]) -> None:
     encoder = made(folders, "text", "torch")
     assert (encoder.window, encoder.specials) == (128, 2)
     assert encoder.name == str(folders["text"])
@@ -276,7 +276,7 @@ def test_close_gives_memory_back_and_asking_again_loads(folders: dict[str, Path]
         assert np.array_equal(encoder.encode(WORDS), before)
 
 
-def test_what_was_computed_once_needs_no_model(
+def test_encoder_cached_results_need_no_model(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairs = [(a, b) for a in WORDS for b in WORDS]

@@ -1,6 +1,5 @@
 """What cannot be an encoder, or cannot be run so, is told in words before anything is computed."""
 
-# ruff: noqa: E402 - without the extras nothing below can be imported
 from __future__ import annotations
 
 import json
@@ -11,18 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch", reason="the hf extra is not installed")
-pytest.importorskip("transformers", reason="the hf extra is not installed")
-ort = pytest.importorskip("onnxruntime", reason="the onnx extra is not installed")
-pytest.importorskip("onnx", reason="onnx, which exports the models of this test, is not installed")
-
 from tests.encoders import tiny
 
 from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder, CrossEncoder, FirstTokenModel
 from trueground.encoders.tokens import make_token_counter
 from trueground.errors import InputError, UsageError
+
+pytest.importorskip("torch", reason="the hf extra is not installed")
+pytest.importorskip("transformers", reason="the hf extra is not installed")
+ort = pytest.importorskip("onnxruntime", reason="the onnx extra is not installed")
+pytest.importorskip("onnx", reason="onnx, which exports the models of this test, is not installed")
+
 
 Spoil = Callable[[Path], object]
 TORCH = EncoderOptions(backend="torch", cache=False)
@@ -59,7 +58,7 @@ def saying(file: str, **changes: Any) -> Spoil:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (without("model.safetensors"), "no *.safetensors there"),
+        (without("model.safetensors"), "has no *.safetensors"),
         (cut("model.safetensors", 20_000), "its header speaks of"),
         (cut("model.safetensors", 100), "cut off in its header"),
         (without("tokenizer.json"), "no tokenizer.json there"),
@@ -127,7 +126,7 @@ def test_other_kinds_are_refused(sound: Path, tmp_path: Path) -> None:
         ({"trust_remote_code": True, "backend": "onnx"}, "brings no code"),
     ],
 )
-def test_options_that_cannot_be_meant(options: dict[str, Any], words: str, sound: Path) -> None:
+def test_encoder_invalid_option_raises(options: dict[str, Any], words: str, sound: Path) -> None:
     with pytest.raises(UsageError) as told:
         BiEncoder(sound, EncoderOptions(**{"cache": False, **options}))
     assert words in str(told.value)

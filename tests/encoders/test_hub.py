@@ -93,7 +93,7 @@ def test_an_onnx_file_and_a_revision(hub: Hub) -> None:
 
 
 def test_a_name_that_the_hub_does_not_know(hub: Hub) -> None:
-    assert ask(hub, "no/such").startswith("InputError: no/such: no such folder here")
+    assert ask(hub, "no/such").startswith("InputError: no/such isn't a local folder")
     offline = ask(hub, "tiny/bert", HF_HUB_OFFLINE="1")
     assert "run `hf download tiny/bert --local-dir FOLDER`" in offline
 

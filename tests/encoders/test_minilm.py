@@ -39,7 +39,7 @@ def minilm(folder: Path) -> BiEncoder:
     return BiEncoder(folder, EncoderOptions(backend="torch", cache=False))
 
 
-def test_what_its_files_say(minilm: BiEncoder) -> None:
+def test_minilm_settings_match_its_files(minilm: BiEncoder) -> None:
     assert (minilm.window, minilm.specials) == (256, 2)
     assert minilm.signature.endswith(f"+{library_version('torch')}+float32+256+mean")
     assert minilm.lengths(["A cat sits on the mat."]) == [7]

@@ -125,7 +125,7 @@ def test_contriever_is_the_mean_of_its_tokens_without_unit_length(tmp_path: Path
     assert found.tobytes() == made.encode([text for text in PLAIN if " " in text]).tobytes()
 
 
-def test_what_the_files_of_sentence_transformers_say_of_the_similarity(tmp_path: Path) -> None:
+def test_similarity_is_read_from_sentence_transformers_files(tmp_path: Path) -> None:
     folder = tiny.tiny_text_encoder(tmp_path / "st")
     assert encoder(folder).similarity == "cosine"
     parts = json.loads((folder / "modules.json").read_text())

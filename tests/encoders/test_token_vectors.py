@@ -84,7 +84,7 @@ def test_where_tokens_end(bert: Path) -> None:
     assert found.ends.tolist() == [0, 3, 8, 10, 11, 12, 13, 14, 16, 0]
 
 
-def test_layers_and_files_that_cannot_be_meant(bert: Path, tmp_path: Path) -> None:
+def test_layer_encoder_invalid_layer_or_file_raises(bert: Path, tmp_path: Path) -> None:
     for layer in (0, 3):
         with pytest.raises(UsageError, match=f"layer {layer}; .* has 2, so expected 1 to 2"):
             LayerEncoder(bert, layer, OPTIONS)
@@ -133,7 +133,7 @@ def test_more_than_two_texts(tmp_path: Path, backend: str) -> None:
     assert found[::-1].tobytes() == scorer.scores(PARTS[::-1]).tobytes()
 
 
-def test_what_follows_the_first_text_is_cut_off_at_the_window(tmp_path: Path) -> None:
+def test_token_vectors_second_text_is_cut_off_at_window(tmp_path: Path) -> None:
     folder = tiny.tiny_pair_scorer(tmp_path, ("LABEL_0", "LABEL_1"))
     scorer = CrossEncoder(folder, EncoderOptions(cache=False, window=16))
     long = "river " * 40

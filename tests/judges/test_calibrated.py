@@ -103,7 +103,7 @@ def test_its_own_threshold_wins(tmp_path: Path, registered: None) -> None:
     assert [v.supported for v in found.judge([JudgeRequest("ten letters", TEXTS)])] == [False]
 
 
-def test_what_the_inner_judge_has_is_there_and_nothing_else(tmp_path: Path) -> None:
+def test_calibrated_judge_forwards_only_members_of_inner_judge(tmp_path: Path) -> None:
     inner = Cosine()
     found = calibrated(inner, file(tmp_path, inner))
     found.close()

@@ -66,7 +66,7 @@ def test_it_is_read_whole(tmp_path: Path) -> None:
         ({"method": "isotonic", "knots": [[0, 0.2], [1]]}, "knots"),
     ],
 )
-def test_what_cannot_be_used_is_named(
+def test_read_calibration_invalid_file_raises(
     tmp_path: Path, changes: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as caught:
@@ -125,7 +125,7 @@ def test_the_lexical_judge_takes_nothing_else() -> None:
     assert get_judge("lexical(threshold=0)").threshold == 0
 
 
-def test_kinds_are_told_without_making_any() -> None:
+def test_kinds_creates_no_judge() -> None:
     shown = {kind["name"].partition("[")[0].partition(":")[0]: kind for kind in kinds()}
     assert set(shown) >= {"lexical", "bi-encoder", "cross-encoder", "nli", "minicheck", "hhem"}
     assert shown["lexical"]["extra"] is shown["lexical"]["model"] is None

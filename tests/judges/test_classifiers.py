@@ -144,7 +144,7 @@ def test_company_changes_no_bit(written: str, folders: dict[str, Path]) -> None:
     assert [fresh.judge([request])[0] for request in REQUESTS] == together
 
 
-def test_what_does_not_fit_is_too_long_and_never_cut(folders: dict[str, Path]) -> None:
+def test_classifier_judge_long_pair_is_too_long_not_cut(folders: dict[str, Path]) -> None:
     judge = made(f"token-classifier:{folders['tokens']}")
     long = JudgeRequest("a city " * 40, TEXTS[:1])
     verdicts = judge.judge([long, JudgeRequest("a city " * 80, TEXTS[:1])])

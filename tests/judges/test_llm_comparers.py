@@ -230,7 +230,7 @@ def test_a_reply_in_which_nothing_can_be_read(
         assert KEY not in repr(found)
 
 
-def test_an_endpoint_that_lets_nobody_in() -> None:
+def test_llm_comparer_endpoint_refuses_access_raises() -> None:
     with (
         comparing("llm-correctness", behave=lambda *_: "401") as (comparer, _),
         pytest.raises(UnreachableError) as told,
@@ -239,7 +239,7 @@ def test_an_endpoint_that_lets_nobody_in() -> None:
     assert KEY not in str(told.value)
 
 
-def test_replies_are_kept_unless_told_otherwise() -> None:
+def test_llm_comparer_caches_replies_by_default() -> None:
     for cache, calls in ((True, 1), (False, 2)):
         with comparing("llm-abstention", cache=cache) as (comparer, server):
             assert one(comparer, f"{cache}") == one(comparer, f"{cache}")

@@ -157,7 +157,7 @@ def too_long_above(limit: int) -> Callable[[str, int], str]:
     return lambda text, _: "too-long" if sum(map(len, shown(text)["CONTEXT"])) > limit else "ok"
 
 
-def test_what_is_too_long_is_shown_in_parts() -> None:
+def test_llm_judge_long_context_is_split() -> None:
     long = " ".join([f"Sentence number {n} is here." for n in range(20)] + [CLAIM, "The end."])
     with judging(behave=too_long_above(120)) as (judge, server):
         verdict = one(judge, CLAIM, OTHER, long)
@@ -209,7 +209,7 @@ def test_one_part_that_failed_does_not_hide_a_true_one() -> None:
         assert one(judge, "Ida died in Rome.", OTHER, TEXT).status is Status.ERROR
 
 
-def test_an_endpoint_that_lets_nobody_in() -> None:
+def test_llm_judge_endpoint_refuses_access_raises() -> None:
     with judging(behave=lambda *_: "401") as (judge, _), pytest.raises(UnreachableError) as told:
         one(judge, CLAIM, TEXT)
     assert KEY not in str(told.value)
@@ -229,7 +229,7 @@ def test_a_signature_names_all_that_can_change_a_verdict(tmp_path: Path) -> None
     assert get_judge("llm:m(base_url=http://other:9/v1,rpm=9)").signature == signatures[0]
 
 
-def test_what_cannot_be_meant(tmp_path: Path) -> None:
+def test_llm_judge_invalid_option_raises(tmp_path: Path) -> None:
     own = tmp_path / "mine.txt"
     own.write_text("{context} and no more")
     for text, words in (

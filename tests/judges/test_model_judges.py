@@ -189,7 +189,7 @@ def test_models_of_another_kind_are_named(kind: str, folders: dict[str, Path]) -
     "options",
     ["backend=tpu", "dtype=int4", "threshold=x", "window=2", "speed=9", "label=a", "device=moon"],
 )
-def test_options_that_cannot_be_meant(options: str, folders: dict[str, Path]) -> None:
+def test_model_judge_invalid_option_raises(options: str, folders: dict[str, Path]) -> None:
     with pytest.raises(UsageError, match=options.partition("=")[0]):
         made(f"bi-encoder:{folders['text']}({options})")
 

@@ -68,7 +68,7 @@ def one(judge: Judge, claim: str, *texts: str, variant: str = "") -> Verdict:
     return verdict
 
 
-def test_what_a_text_says_is_supported_and_shown(judge: WindowedJudge) -> None:
+def test_windowed_judge_supported_claim_has_evidence_span(judge: WindowedJudge) -> None:
     verdict = one(judge, "Thing 400 is in sentence 20.", "The sea is old.", LONG)
     assert verdict.supported is True
     assert verdict.text == 1
@@ -83,7 +83,7 @@ def test_what_a_text_says_is_supported_and_shown(judge: WindowedJudge) -> None:
     assert reason.endswith(f", above {judge.threshold:g}")
 
 
-def test_what_no_text_says_is_not(judge: WindowedJudge) -> None:
+def test_windowed_judge_unstated_claim_is_not_supported(judge: WindowedJudge) -> None:
     verdict = one(judge, "Kings play chess", "The sea was old.", "Nobody wrote poems.")
     assert verdict.supported is False
     assert verdict.reasons[0].endswith(f", not above {judge.threshold:g}")

@@ -84,7 +84,7 @@ def test_a_long_sentence_is_cut_between_words() -> None:
     assert all(len(tokens(window)) <= 12 for window in found)
 
 
-def test_what_stands_between_sentences_is_kept() -> None:
+def test_cut_windows_keeps_text_between_sentences() -> None:
     text = "- First item.\n***\n- Second item.\n- Third."
     assert "***" in "".join(windows(text, 6))
     assert windows("!!! ??", 3) == ["!!!", "??"]

@@ -375,7 +375,7 @@ def test_a_folder_that_is_no_model(tmp_path: Path, decoder: Path) -> None:
     assert "is a file" in error(str(tmp_path / "config.json"))
     shutil.copy(decoder / "config.json", tmp_path)
     (tmp_path / "pytorch_model.bin").write_bytes(b"not to be unpickled")
-    assert "no *.safetensors there" in error(str(tmp_path))
+    assert "has no *.safetensors" in error(str(tmp_path))
 
 
 def test_weights_that_are_broken_or_not_whole(decoder: Path, tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ def test_weights_that_are_broken_or_not_whole(decoder: Path, tmp_path: Path) -> 
     with pytest.raises(InputError, match=r"lack 1 parts .*layers\.1\.mlp\.up_proj"):
         one(copy, asked("Who?"))
     weights.write_bytes(b"\0" * 100)
-    with pytest.raises(InputError, match="cannot be loaded"):
+    with pytest.raises(InputError, match=r"can.t be loaded"):
         one(copy, asked("Who?"))
 
 

@@ -85,12 +85,12 @@ ENDS: dict[str, tuple[Status | None, str, str, str | None, int]] = {
     "500": (Status.ERROR, "", "HTTP 500: the server had an error (3 attempts)", None, 3),
     "502": (Status.ERROR, "", "HTTP 502: <html>Bad Gateway</html> (3 attempts)", None, 3),
     "529": (Status.ERROR, "", "HTTP 529", None, 3),
-    "hang": (Status.ERROR, "", "no whole reply within 0.3 s (3 attempts)", None, 3),
-    "drip": (Status.ERROR, "", "no whole reply within 0.3 s (2 attempts)", None, 2),
+    "hang": (Status.ERROR, "", "no complete reply within 0.3 s (3 attempts)", None, 3),
+    "drip": (Status.ERROR, "", "no complete reply within 0.3 s (2 attempts)", None, 2),
     "reset": (Status.ERROR, "", "the connection broke", None, 3),
     "cut": (Status.ERROR, "", "the connection broke", None, 2),
-    "cut-json": (Status.ERROR, "", "not whole JSON (application/json", None, 2),
-    "html": (Status.ERROR, "", "not whole JSON (text/html", None, 2),
+    "cut-json": (Status.ERROR, "", "isn't complete JSON (application/json", None, 2),
+    "html": (Status.ERROR, "", "isn't complete JSON (text/html", None, 2),
     "no-choices": (Status.ERROR, "", "has no answer", None, 1),
     "no-field": (Status.ERROR, "", "has no answer", None, 1),
     "null": (Status.ERROR, "", "the reply has no text, but null", "stop", 1),
@@ -106,9 +106,9 @@ ENDS: dict[str, tuple[Status | None, str, str, str | None, int]] = {
     "odd-usage": (None, ANSWER, "", "stop", 1),
     "latin-1": (None, "answer to été", "", "stop", 1),
     "marked": (None, ANSWER, "", "stop", 1),
-    "sse": (Status.ERROR, "", "not whole JSON (text/event-stream", None, 2),
+    "sse": (Status.ERROR, "", "isn't complete JSON (text/event-stream", None, 2),
     "packed": (Status.ERROR, "", "Can not decode content-encoding: brotli", None, 1),
-    "big-header": (Status.ERROR, "", "cannot be read: Got more than", None, 1),
+    "big-header": (Status.ERROR, "", "isn't valid HTTP: Got more than", None, 1),
     "number": (Status.ERROR, "", "an unexpected structure", None, 1),
     "dict": (Status.ERROR, "", "an unexpected structure", None, 1),
     "bare-message": (Status.ERROR, "", "an unexpected structure", None, 1),
@@ -589,7 +589,7 @@ def test_another_shape_than_the_apis_is_a_failure_with_a_place(choices: Any) -> 
         read_reply(HttpReply(200, {}, orjson.dumps({"choices": choices})))
     assert not caught.value.retryable
     cut = b'{"choices": [{"message": "x"}], "usage": {'
-    with pytest.raises(HttpError, match="not whole JSON") as caught:
+    with pytest.raises(HttpError, match="isn't complete JSON") as caught:
         read_reply(HttpReply(200, {}, cut))
     assert caught.value.retryable
     with pytest.raises(HttpError, match="an unexpected structure") as caught:

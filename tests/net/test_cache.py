@@ -229,7 +229,7 @@ def test_cache_of_later_version_is_reported_and_cleared(tmp_path: Path) -> None:
 def test_unusable_cache_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for path in (tmp_path / "file" / "c.sqlite", tmp_path):
-        with pytest.raises(UsageError, match=r"cannot be used.*TRUEGROUND_HOME.*--no-cache"):
+        with pytest.raises(UsageError, match=r"can't be used.*TRUEGROUND_HOME.*--no-cache"):
             ResponseCache(path)
 
 
@@ -258,7 +258,7 @@ def test_an_unwritable_file_shows_when_it_is_opened(tmp_path: Path) -> None:
         [sys.executable, "-c", _AS_NOBODY, str(path)], capture_output=True, text=True, check=True
     )
     path.parent.chmod(0o755)
-    assert f"{path} cannot be used: " in done.stdout
+    assert f"{path} can't be used: " in done.stdout
     assert "TRUEGROUND_HOME" in done.stdout
 
 
@@ -292,8 +292,8 @@ def test_a_full_disk_midway_does_not_end_the_work(tmp_path: Path) -> None:
     early, once, problem = done.stdout.strip().split("\n")
     assert (early, once) == ("True", "True")
     assert str(path) in problem
-    assert "no more is cached" in problem
-    assert "make room" in problem
+    assert "continues without caching" in problem
+    assert "free space" in problem
     assert done.stderr == ""
     with ResponseCache(path) as cache:
         assert cache.get("0") is not None

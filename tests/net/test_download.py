@@ -66,7 +66,7 @@ def test_names_are_quoted(hub: LoopbackHub) -> None:
 
 def test_a_repository_that_is_not_there(hub: LoopbackHub) -> None:
     for repo, revision in (("org/other", "main"), ("org/set", "refs/none")):
-        with pytest.raises(InputError, match="does not exist: HTTP 404"):
+        with pytest.raises(InputError, match="doesn't exist: HTTP 404"):
             listing(repo, revision)
 
 
@@ -112,7 +112,7 @@ def test_a_download_that_breaks_off_goes_on_from_there(hub: LoopbackHub, tmp_pat
 
 def test_another_call_takes_up_what_the_last_one_left(hub: LoopbackHub, tmp_path: Path) -> None:
     hub.breaks.extend([200_000, 1_000])
-    with pytest.raises(UnreachableError, match=r"201,000 bytes of it are kept.*--from PATH"):
+    with pytest.raises(UnreachableError, match=r"resumes after 201,000 bytes.*--from PATH"):
         take(hub, tmp_path / "f", max_attempts=2)
     assert not (tmp_path / "f").exists()
     assert [part.stat().st_size for part in parts(tmp_path)] == [201_000]
@@ -166,7 +166,7 @@ def test_passing_failures_are_repeated_and_others_not(hub: LoopbackHub, tmp_path
     assert take(hub, tmp_path / "f").sha256 == DIGEST
     hub.seen.clear()
     hub.statuses.append(404)
-    with pytest.raises(InputError, match="does not exist: HTTP 404: not now"):
+    with pytest.raises(InputError, match="doesn't exist: HTTP 404: not now"):
         take(hub, tmp_path / "g")
     assert len(hub.seen) == 1
     hub.statuses.extend([503] * 3)
@@ -200,7 +200,7 @@ def test_the_token_opens_the_hub_and_goes_nowhere_else(
     hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.repos["org/set"].gated = True
-    with pytest.raises(UnreachableError, match=r"lets nobody in: HTTP 403.*HF_TOKEN"):
+    with pytest.raises(UnreachableError, match=r"is denied: HTTP 403.*HF_TOKEN"):
         listing()
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     hub.seen.clear()
@@ -248,7 +248,7 @@ def test_a_proxy_of_the_environment_is_used(
 
 def test_a_disk_that_takes_nothing(hub: LoopbackHub, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(WriteError, match="Make room"):
+    with pytest.raises(WriteError, match="Free disk space"):
         take(hub, tmp_path / "file" / "f")
 
 
@@ -257,7 +257,7 @@ def test_two_at_once_do_not_write_one_file(hub: LoopbackHub, tmp_path: Path) -> 
 
     def again(_done: int, _total: int | None) -> None:
         if not met:
-            with pytest.raises(UsageError, match="written by another process") as caught:
+            with pytest.raises(UsageError, match="another process is writing") as caught:
                 _in_a_thread(hub, tmp_path / "f")
             met.append(caught.value)
 

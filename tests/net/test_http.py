@@ -434,7 +434,7 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
 def test_a_moved_address_is_named_and_not_followed_by_a_post() -> None:
     error, site = run(post, says(301, location="https://u:p@elsewhere/v1?key=1"))
     assert site.calls == 1
-    assert "moved to https://elsewhere/v1;" in error.reason
+    assert "moved to https://elsewhere/v1. Use" in error.reason
 
 
 def test_headers_of_client_and_call() -> None:
@@ -601,8 +601,8 @@ def test_proxies_as_they_are_commonly_named(
 @pytest.mark.parametrize(
     ("variable", "proxy", "named"),
     [
-        ("http_proxy", "junk://x", "http_proxy names a proxy that cannot be used: junk://x;"),
-        ("HTTP_PROXY", "http://", "HTTP_PROXY names a proxy"),
+        ("http_proxy", "junk://x", "http_proxy has an invalid proxy: junk://x;"),
+        ("HTTP_PROXY", "http://", "HTTP_PROXY has an invalid proxy"),
         ("ALL_PROXY", "socks5://me:secret@host:1080", "ALL_PROXY .*: socks5://host:1080;"),
         ("all_proxy", "host:port", "all_proxy .*: http://host:port;"),
     ],
@@ -797,13 +797,13 @@ async def raw(answer: bytes) -> tuple[HttpError, int]:
 @pytest.mark.parametrize(
     ("head", "words", "calls"),
     [
-        (b"hello", "cannot be read: Bad status line: Expected HTTP/", 2),
+        (b"hello", "isn't valid HTTP: Bad status line: Expected HTTP/", 2),
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: br", "install `Brotli`", 1),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 9_000, "cannot be read: Got more than 8190 bytes", 1),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 9_000, "isn't valid HTTP: Got more than 8190 bytes", 1),
         (b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 40_000, "Too many headers received", 1),
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip", "Can not decode content-encoding: gzip", 2),
         (b"HTTP/1.1 404 No\r\nContent-Type: \xe9", "HTTP 404: abcd", 1),
-        (b"HTTP/1.1 301 No\r\nLocation: http://x/\xe9", "moved to http://x/?;", 1),
+        (b"HTTP/1.1 301 No\r\nLocation: http://x/\xe9", "moved to http://x/?. Use", 1),
     ],
 )
 def test_the_cause_is_named(head: bytes, words: str, calls: int) -> None:

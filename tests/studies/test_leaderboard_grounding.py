@@ -160,7 +160,9 @@ def test_degradation_against_a_baseline(runs: Path) -> None:
     assert dpo["original-gold"] == pytest.approx((0.59 - 0.51) / 0.59)
     assert rates("our-own-model")["conflict-dist"] < 0
     assert study(leaderboard_data([runs]), "baseline") == []
-    with pytest.raises(UsageError, match=r"--baseline gpt-9: no such model.*allenai/tulu-2-70b"):
+    with pytest.raises(
+        UsageError, match=r"--baseline gpt-9: no run of that model.*allenai/tulu-2-70b"
+    ):
         leaderboard_data([runs], baseline="gpt-9")
 
 

@@ -116,7 +116,7 @@ def test_without_common_questions_the_two_rates_stand_alone(tmp_path: Path, why:
         assert str(gold / "items.jsonl") in row["unlike"]
     assert found["warnings"] == [
         f"nq, v2: none with gold: not over the same questions ({row['unlike']}). The two rates "
-        "stand by themselves, without precision, recall and F1 of declining."
+        "are shown without precision, recall and F1 of declining."
     ]
 
 
@@ -150,7 +150,7 @@ def test_other_questions_make_no_difference(
         assert (change["difference"], change["relative"]) == (None, None)
         assert change["unlike"] == told
     assert (
-        f"nq, retrieved: a with b: not over the same questions ({told}). No difference is "
+        f"nq, retrieved: a with b: not over the same questions ({told}). No difference between "
         in (found["warnings"][0])
     )
     assert len(found["warnings"]) == 1

@@ -557,7 +557,7 @@ def test_shared_groups_are_told(tmp_path: Path) -> None:
     second = write(tmp_path / "two.jsonl", many("b", 24, shift=10))
     told = [n for n in validate([first, second], metrics="support", **FAST).notes if "groups" in n]
     assert told == [
-        "2 groups stand in more than one set (one, two). Means over sets take the sets as "
+        "2 groups are in more than one set (one, two). Means over sets take the sets as "
         "independent, so their intervals may be too narrow"
     ]
     apart = write(tmp_path / "three.jsonl", many("c", 24, shift=30))

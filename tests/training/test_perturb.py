@@ -113,7 +113,7 @@ def test_roles_change_places() -> None:
     assert changed.claim.startswith("Peter Lund defeated Clara Weiss in the last vote")
 
 
-def test_what_has_no_direction_keeps_its_roles() -> None:
+def test_perturb_undirected_relation_keeps_roles() -> None:
     assert change("roles_swapped", "Clara Weiss met Peter Lund in the last vote.") is None
 
 

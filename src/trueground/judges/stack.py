@@ -392,8 +392,8 @@ class StackJudge(Judge):
         if not any(text.strip() for text in request.texts):
             return Verdict(False, 0.0, reasons=(f"no {request.source}",), kind=first.kind)
         if math.isnan(probability):
-            why = "a judge of the stack gives no score here"
-            return Verdict(status=Status.ERROR, reasons=(why,))
+            failure = "a judge of the stack gives no score here"
+            return Verdict(status=Status.ERROR, reasons=(failure,))
         supported = probability > self.threshold
         side = "above" if supported else "not above"
         line = f"probability {probability:.2f}, {side} {self.threshold:.4g}"

@@ -1,9 +1,8 @@
-"""Values kept under a key across runs and processes: the response cache.
+"""The response cache: values by key, across runs and processes.
 
-An SQLite database with a write-ahead log, so that readers and one writer at a time, in any number
-of processes, do not disturb each other. Reading costs microseconds and happens in the caller's
-thread. Writing is handed to a thread of its own that commits many entries at once, so that an event
-loop never waits for a disk.
+It is an SQLite database with a write-ahead log, so many processes can read while one writes.
+Reading takes microseconds, in the thread of the caller. A separate thread writes many entries per
+transaction, so an event loop never waits for a disk.
 """
 
 from __future__ import annotations
@@ -38,14 +37,16 @@ class _CacheEntry(NamedTuple):
 
 
 class ResponseCache:
-    """A map from key to bytes in one file; safe with several threads and processes.
+    """A map from key to bytes in one file, safe for several threads and processes.
 
-    `problem` is None until reading or writing fails midway. Then it says what happened, nothing
-    more is written, and the caller's work goes on without the cache.
+    Attributes:
+        path: The file.
+        problem: None until reading or writing fails. Then it is the reason, and nothing more is
+            written; the caller continues without the cache.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the cache, or make it. Raises UsageError if the file cannot be used."""
+        """Open the cache or create it. Raises UsageError if the file can't be used."""
         self.path = path
         self.problem: str | None = None
         self._reader = open_cache(path)
@@ -68,10 +69,11 @@ class ResponseCache:
 
     @staticmethod
     def path_of(kind: str = "responses") -> Path:
-        """Return where a cache is kept.
+        """Return the path of a cache.
 
-        `responses` of models, `vectors` that encoders computed, `searches` (hits of retrievers),
-        `graphs` (replies of SPARQL endpoints).
+        Args:
+            kind: `responses` of models, `vectors` of encoders, `searches` (hits of retrievers), or
+                `graphs` (replies of SPARQL endpoints).
         """
         return home() / f"{kind}.sqlite"
 
@@ -87,9 +89,9 @@ class ResponseCache:
     @staticmethod
     @contextmanager
     def known_keys(path: Path | None) -> Iterator[Callable[[str], bool]]:
-        """Yield whether a key has a value, without making or changing a cache. UsageError.
+        """Yield a function that returns whether a key has a value. Raises UsageError.
 
-        If the path is None, or there is no cache, no key has one.
+        The cache isn't created or changed. If the path is None or has no cache, no key has a value.
         """
         connection = None if path is None else read_cache(path)
         if connection is None:
@@ -100,7 +102,7 @@ class ResponseCache:
             yield lambda key: connection.execute(question, (key,)).fetchone() is not None
 
     def get(self, key: str) -> bytes | None:
-        """The value last put under the key, committed or not; None if there is none."""
+        """Return the last value of a key, even if it isn't written yet; None if there is none."""
         with self._lock:
             held = self._waiting.get(key) or self._writing.get(key)
             if held is not None:
@@ -116,7 +118,7 @@ class ResponseCache:
                 return None
 
     def put(self, key: str, value: bytes, *, model: str = "", tokens: int = 0) -> None:
-        """Keep the value; returns at once. `model` and `tokens` are counted."""
+        """Store a value in the background. `model` and `tokens` are for statistics."""
         with self._lock:
             if self._closing:
                 raise RuntimeError(f"the response cache {self.path} is closed")
@@ -124,14 +126,14 @@ class ResponseCache:
                 return
             self._waiting[key] = _CacheEntry(value, model, tokens)
             number = len(self._waiting)
-        # Two wake-ups for a batch, not one for an entry: switching threads costs more than a put.
+        # Wake the thread twice per batch, because switching threads costs more than a put.
         if number == 1:
             self._wanted.set()
         elif number == _BATCH:
             self._full.set()
 
     def close(self) -> None:
-        """Commit what is waiting and let go of the file."""
+        """Write the waiting entries and close the file."""
         with self._lock:
             self._closing = True
         self._wanted.set()
@@ -147,7 +149,7 @@ class ResponseCache:
         self.close()
 
     def _write(self) -> None:
-        """The writer thread: take what is waiting, commit it, until closed."""
+        """Write waiting entries until the cache is closed, in the writer thread."""
         last = False
         while not last:
             self._wanted.wait()
@@ -159,7 +161,7 @@ class ResponseCache:
                 self._full.clear()
             try:
                 retry_while_locked(self._commit)
-            except Exception as error:  # whatever it is, the run must not depend on its cache
+            except Exception as error:  # A run must not fail because of its cache.
                 self._give_up(error)
             with self._lock:
                 self._writing = {}
@@ -178,5 +180,5 @@ class ResponseCache:
     def _give_up(self, error: Exception) -> None:
         if self.problem is None:
             self.problem = (
-                f"{describe_failure(self.path, error)}. The work goes on; no more is cached"
+                f"{describe_failure(self.path, error)}. The run continues without caching"
             )

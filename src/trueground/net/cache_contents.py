@@ -1,4 +1,4 @@
-"""What a response cache holds, and clearing it."""
+"""Statistics of response caches, and clearing them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COUNT = (
 
 @dataclass(frozen=True)
 class ModelShare:
-    """What the cache holds of one model; `tokens` is the sum over its entries."""
+    """Entries of one model in a cache, with the sum of their tokens."""
 
     model: str
     entries: int
@@ -39,7 +39,7 @@ class ModelShare:
 
 @dataclass(frozen=True)
 class CacheStats:
-    """What the cache holds; `bytes` on disk, times in UTC, most entries first."""
+    """Statistics of a cache: size on disk in bytes, times in UTC, models by entries."""
 
     path: Path
     entries: int
@@ -50,7 +50,7 @@ class CacheStats:
 
     @classmethod
     def count(cls, path: Path) -> CacheStats:
-        """Count what is in the cache; a cache that does not exist is empty. UsageError."""
+        """Return the statistics of a cache, empty if it doesn't exist. Raises UsageError."""
         connection = read_cache(path)
         if connection is None:
             return cls(path, 0, 0, None, None, ())
@@ -72,16 +72,23 @@ class CacheStats:
 def clear_caches(
     paths: Sequence[Path], model: str | None = None, older_than: timedelta | None = None
 ) -> list[int]:
-    """Remove entries: all, those of a model, those older than a time. Returns their numbers.
+    """Remove entries of caches and return how many were removed from each.
 
-    A model need be known to one of the files only. A damaged one is removed as a whole when all is
-    to go. UsageError, WriteError.
+    Args:
+        paths: The caches. If all entries are removed, a damaged file is deleted.
+        model: Remove only the entries of this model.
+        older_than: Remove only entries that are older.
+
+    Raises:
+        UsageError: A cache can't be used, or the model is in none of them.
+        WriteError: A file can't be written.
     """
     if model is not None:
-        known = [{share.model for share in CacheStats.count(path).models} for path in paths]
-        everywhere = set[str]().union(*known)
-        if everywhere and model not in everywhere:
-            raise UsageError.unknown_name("model in the cache", model, everywhere)
+        cached_models: set[str] = set()
+        for path in paths:
+            cached_models.update(share.model for share in CacheStats.count(path).models)
+        if cached_models and model not in cached_models:
+            raise UsageError.unknown_name("model in the cache", model, cached_models)
     return [_clear(path, model, older_than) if path.exists() else 0 for path in paths]
 
 
@@ -96,7 +103,7 @@ def _clear(path: Path, model: str | None, older_than: timedelta | None) -> int:
                 with suppress(FileNotFoundError):
                     file.unlink()
         except OSError as error:
-            raise WriteError(f"{path} cannot be removed: {error.strerror or error}") from error
+            raise WriteError(f"{path} can't be removed: {error.strerror or error}") from error
         return 0
     before = None if older_than is None else int(time.time() - older_than.total_seconds())
     try:
@@ -105,13 +112,13 @@ def _clear(path: Path, model: str | None, older_than: timedelta | None) -> int:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.OperationalError as error:
-            # Another process is at work: the entries are gone, the space comes back another time.
+            # Another process uses the file. The entries are removed; disk space is freed later.
             if not is_busy(error):
                 raise
         return gone
     except sqlite3.Error as error:
         raise WriteError(
-            f"{describe_failure(path, error)}; or delete the file while no run uses it"
+            f"{describe_failure(path, error)}. Or delete the file while no run uses it"
         ) from error
     finally:
         connection.close()

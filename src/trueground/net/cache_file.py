@@ -12,10 +12,10 @@ from typing import TypeVar
 from trueground.errors import UsageError
 
 T = TypeVar("T")
-# Marks a database as ours ("tgrc"), so that nobody else's is ever written to or removed.
+# Identifies the databases of this package ("tgrc"), so that no other database is changed.
 _APPLICATION = 0x74677263
 _VERSION = 1
-# `value` comes last: counting and summing then skip the pages into which long values overflow.
+# `value` is the last column, so counting skips the overflow pages of long values.
 _TABLE = """
 CREATE TABLE IF NOT EXISTS reply (
   key TEXT PRIMARY KEY,
@@ -33,11 +33,11 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class UnreadableCacheError(UsageError):
-    """The file is no cache that this version can read; clearing it is safe."""
+    """This version can't read the cache. Clearing it is safe."""
 
 
 def open_cache(path: Path) -> sqlite3.Connection:
-    """A connection to the cache at `path`, which is made if it does not exist. UsageError."""
+    """Open the cache at `path`, or create it. Raises UsageError."""
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -46,10 +46,10 @@ def open_cache(path: Path) -> sqlite3.Connection:
         try:
             _check_ours(path, connection)
             connection.execute("PRAGMA journal_mode = WAL")
-            # The log is synced when it is folded in; a crash of the machine costs the last
-            # replies, never the file.
+            # The log is synced at checkpoints. If the computer crashes, the last replies may be
+            # lost, but the file stays valid.
             connection.execute("PRAGMA synchronous = NORMAL")
-            # Taken for writing also when all is there: an unwritable file shows here, not midway.
+            # Lock for writing even if the table exists, to detect a read-only file early.
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 _check_identity(path, connection)
@@ -69,10 +69,10 @@ def open_cache(path: Path) -> sqlite3.Connection:
 
 
 def read_cache(path: Path) -> sqlite3.Connection | None:
-    """A connection that can only read; None if there is no cache yet. UsageError."""
+    """Open the cache for reading; None if it doesn't exist. Raises UsageError."""
     if not path.exists():
         return None
-    # Not mode=ro: that would leave the files behind that SQLite makes beside the database.
+    # With mode=ro, SQLite would leave its temporary files next to the database.
     address = f"{path.absolute().as_uri()}?mode=rw"
     try:
         connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None)
@@ -91,7 +91,7 @@ def read_cache(path: Path) -> sqlite3.Connection | None:
 
 def retry_while_locked(work: Callable[[], T]) -> T:
     """Repeat work while other processes hold the file, for a minute at most."""
-    # Switching to the write-ahead log does not heed SQLite's own time-out, hence this one.
+    # SQLite's timeout doesn't apply to switching to the write-ahead log.
     end = time.monotonic() + _MAX_RETRY_S
     while True:
         try:
@@ -107,21 +107,24 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 def describe_failure(path: Path, error: Exception) -> str:
-    """What is wrong with the file and what to do, in words."""
-    reason = getattr(error, "strerror", None) or error
+    """Return the error message about the file, with what to do."""
+    reason: object = error
+    if isinstance(error, OSError) and error.strerror:
+        reason = error.strerror
     if _primary_code(error) in _DAMAGED:
         return (
-            f"the response cache {path} is damaged: {reason}. `trueground cache clear` removes it; "
-            "--no-cache goes without it"
+            f"the response cache {path} is damaged: {reason}. Remove it with `trueground cache "
+            "clear`, or pass --no-cache"
         )
     return (
-        f"the response cache {path} cannot be used: {reason}. Set TRUEGROUND_HOME to a folder that "
-        "is writable and has room, make room with `trueground cache clear`, or pass --no-cache"
+        f"the response cache {path} can't be used: {reason}. Set TRUEGROUND_HOME to a writable "
+        "folder with free space, free space with `trueground cache clear`, or pass --no-cache"
     )
 
 
 def _primary_code(error: BaseException) -> int | None:
-    """SQLite's primary result code; None where the error has none."""
+    """Return SQLite's primary result code; None if the error has none."""
+    # Errors of the module itself, such as a closed connection, have no code.
     code = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 
@@ -132,38 +135,33 @@ def _unusable(path: Path, error: Exception) -> UsageError:
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> bool:
-    """The same in one view of the file, which another process may be creating."""
+    """Call `_check_identity` in a transaction, as another process may be creating the file."""
     with connection:
         connection.execute("BEGIN")
         return _check_identity(path, connection)
 
 
 def _check_identity(path: Path, connection: sqlite3.Connection) -> bool:
-    """Whether our table is there already. UsageError: another program's, or another version's."""
-    application, version, tables = (
-        connection.execute(question).fetchone()[0]
-        for question in (
-            "PRAGMA application_id",
-            "PRAGMA user_version",
-            "SELECT count(*) FROM sqlite_master",
-        )
-    )
+    """Return whether the table exists. UsageError if the file has another program or version."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if (application, version, tables) == (0, 0, 0):
         return False
     if application != _APPLICATION:
         raise UsageError(
-            f"{path} is a database of another program and stays untouched. Move it away, set "
-            f"TRUEGROUND_HOME to another folder, or pass --no-cache"
+            f"{path} is a database of another program, so it wasn't changed. Move it, set "
+            "TRUEGROUND_HOME to another folder, or pass --no-cache"
         )
     if version != _VERSION:
         raise UnreadableCacheError(
-            f"the response cache {path} has version {version}; this trueground reads version "
-            f"{_VERSION}. `trueground cache clear` removes it; --no-cache goes without it"
+            f"the response cache {path} has version {version}, but this trueground needs version "
+            f"{_VERSION}. Remove it with `trueground cache clear`, or pass --no-cache"
         )
     return True
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the database and the two files that SQLite keeps beside it, as far as they exist."""
-    beside = (path.with_name(path.name + tail) for tail in ("", "-wal", "-shm"))
-    return [file for file in beside if file.is_file()]
+    """Return the database and SQLite's two temporary files, if they exist."""
+    files = (path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
+    return [file for file in files if file.is_file()]

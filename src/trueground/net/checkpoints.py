@@ -1,9 +1,9 @@
-"""A model's files: a local folder, or a name on the Hugging Face Hub at one commit; loading them.
+"""Files of a model: a local folder, or a name on the Hugging Face Hub at one commit.
 
-Only settings, safetensors and ONNX files are ever fetched: other formats of weights can hold code
-that runs when they are opened. Files of the Hub come through its own client: into its own cache,
-which other programs on the machine share, or into `hub` under $TRUEGROUND_HOME where that is set
-and neither HF_HOME nor HF_HUB_CACHE is.
+Only settings, safetensors and ONNX files are downloaded, because other formats of weights can
+contain code that runs when they are opened. The client of the Hub stores files in its own cache,
+which other programs share. If TRUEGROUND_HOME is set but neither HF_HOME nor HF_HUB_CACHE, it
+stores them in `hub` under TRUEGROUND_HOME.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ import msgspec
 from trueground.errors import InputError, MissingExtraError, TruegroundError, UsageError
 from trueground.files import file_digest, home
 
-_PLACES = {"HF_HOME", "HF_HUB_CACHE"}
+_CACHE_VARIABLES = {"HF_HOME", "HF_HUB_CACHE"}
 _YES = ("1", "on", "yes", "true")
 _SETTINGS = (".json", ".jinja", ".model", ".txt", ".py")
 
 
 @dataclass(frozen=True)
 class CheckpointSource:
-    """A model that was found: a folder, or a name on the Hub at one commit."""
+    """The source of a model: a folder, or a name on the Hub at one commit."""
 
     where: str
     revision: str | None
@@ -41,9 +41,10 @@ class CheckpointSource:
     def of_folder(
         cls, folder: Path, weights: Iterable[Path], settings: Iterable[Path] = ()
     ) -> CheckpointSource:
-        """Sign a folder: `hf/NAME@DIGEST` of the weights, all settings at its top, and `settings`.
+        """Return the source of a folder, with the signature `hf/NAME@DIGEST`.
 
-        Not of the whole path: the same model elsewhere gives the same answers.
+        The digest covers the weights, all settings at the top of the folder, and `settings`. It
+        doesn't depend on the path of the folder.
         """
         top = (f for f in folder.iterdir() if f.suffix in _SETTINGS and f.is_file())
         digest = hashlib.sha256()
@@ -56,9 +57,14 @@ class CheckpointSource:
 
 @dataclass(frozen=True)
 class RequestedModel:
-    """A model as the user named it, NAME or NAME@REVISION; `prefix` is how it is shown before that.
+    """A model as the user wrote it.
 
-    `what` and `extra`: for which feature, and which extra brings the Hub's client.
+    Attributes:
+        name: NAME or NAME@REVISION.
+        prefix: Text before the name in messages, such as "hf:".
+        what: The feature that needs the model, for errors.
+        extra: The extra with the client of the Hub.
+        revision: The option `revision`.
     """
 
     name: str
@@ -73,12 +79,12 @@ class RequestedModel:
 
     @property
     def on_hub(self) -> tuple[str, str | None]:
-        """(ORGANIZATION/MODEL, revision). UsageError where two revisions are given."""
+        """ORGANIZATION/MODEL and revision. UsageError if there are two revisions."""
         base, _, revision = self.name.partition("@")
         if revision and self.revision not in (None, revision):
             raise UsageError(
-                f"{self.shown} names the revision {revision}, and the option revision is "
-                f"{self.revision}; give one of them"
+                f"{self.shown} has the revision {revision}, but the option revision is "
+                f"{self.revision}. Pass only one of them"
             )
         return base, revision or self.revision
 
@@ -89,14 +95,14 @@ class RequestedModel:
         if folder.is_dir():
             return folder
         if folder.exists():
-            raise InputError(f"{shown} is a file; give the folder with config.json and the weights")
+            raise InputError(f"{shown} is a file. Pass the folder with config.json and the weights")
         if (
             name.startswith((".", "/", "~"))
             or "\\" in name
             or name.partition("@")[0].count("/") > 1
         ):
             raise InputError(
-                f"{shown}: there is no such folder; give a folder with config.json, tokenizer and "
+                f"{shown}: the folder doesn't exist. Pass a folder with config.json, tokenizer and "
                 "*.safetensors, or a name on the Hugging Face Hub such as ORGANIZATION/MODEL"
             )
         return None
@@ -106,17 +112,17 @@ class RequestedModel:
         try:
             return msgspec.json.decode((folder / "config.json").read_bytes(), type=dict[str, Any])
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise InputError(f"{self.shown}: config.json cannot be read there: {error}") from error
+            raise InputError(f"{self.shown}: config.json can't be read: {error}") from error
 
     def no_safetensors(self) -> InputError:
         """Return the error for a model without weights that may be loaded."""
         return InputError(
-            f"{self.shown}: no *.safetensors there, and other formats of weights are not loaded; "
-            "convert the model with its save_pretrained(), which writes safetensors"
+            f"{self.shown} has no *.safetensors, and other formats of weights aren't loaded. "
+            "Convert the model with its save_pretrained(), which writes safetensors"
         )
 
     def check_whole(self, file: Path) -> None:
-        """InputError for a safetensors file that ends before its header says."""
+        """Raise InputError if a safetensors file is shorter than its header says."""
         size = file.stat().st_size
         with file.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
@@ -128,17 +134,17 @@ class RequestedModel:
             expected = 8 + length + max(ends, default=0)
         except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, IndexError, TypeError) as error:
             raise InputError(
-                f"{self.shown}: {file.name} is no safetensors file, or is cut off in its header "
-                f"({size:,} bytes). Fetch it again."
+                f"{self.shown}: {file.name} isn't a safetensors file, or its header is incomplete "
+                f"({size:,} bytes). Download it again."
             ) from error
         if size != expected:
             raise InputError(
-                f"{self.shown}: {file.name} has {size:,} bytes, and its header speaks of "
-                f"{expected:,}: it is cut off or damaged. Fetch it again."
+                f"{self.shown}: {file.name} is incomplete or damaged. It has {size:,} bytes; "
+                f"expected {expected:,}. Download it again."
             )
 
     def resolve(self) -> CheckpointSource:
-        """Return the commit that the name on the Hub means now. InputError, MissingExtraError."""
+        """Return the current commit of the name on the Hub. InputError, MissingExtraError."""
         name, revision = self.on_hub
         with _asking_hub(self) as hub:
             config = hub.hf_hub_download(name, "config.json", revision=revision)
@@ -146,36 +152,43 @@ class RequestedModel:
         return CheckpointSource(name, commit, f"hf/{name}@{commit[:16]}")
 
     def list_files(self, source: CheckpointSource) -> list[str]:
-        """Return the paths of all files of the repository; without network, of those fetched."""
+        """Return the paths of all files of the repository; offline, of the downloaded files."""
         hub = import_optional("huggingface_hub", self.what, self.extra)
         try:
             return sorted(hub.HfApi().list_repo_files(source.where, revision=source.revision))
-        except Exception:  # also without network what was fetched before can be used
+        except Exception:  # Without a network, use the files that were downloaded before.
             folder = self.fetch(source, ())
             files = [file for file in folder.rglob("*") if file.is_file()]
             return sorted(file.relative_to(folder).as_posix() for file in files)
 
     def fetch(self, source: CheckpointSource, files: Sequence[str]) -> Path:
-        """Return the folder with those files; those already here need no network. InputError."""
+        """Download files and return their folder. Raises InputError.
+
+        Files that were downloaded before need no network.
+        """
         name, revision = source.where, source.revision
         with _asking_hub(self) as hub:
-            paths = [
+            for file in files:
                 hub.hf_hub_download(name, file, revision=revision)
-                for file in (*files, "config.json")
-            ]
-        return Path(paths[-1]).parent
+            config = hub.hf_hub_download(name, "config.json", revision=revision)
+        return Path(config).parent
 
     @contextmanager
     def loading(
         self, module: Callable[[str], Any], trust: str = "pass --trust-remote-code"
     ) -> Iterator[Any]:
-        """Yield the `transformers` module, without progress bars; its errors come out in words.
+        """Yield the `transformers` module without progress bars, and translate its errors.
 
-        `module` imports it; `trust` is how the user says that the model's own code may run.
-        InputError; UsageError where the model brings code that would have to be trusted.
+        Args:
+            module: Imports the module.
+            trust: What users do to allow the code of a model, for errors.
+
+        Raises:
+            InputError: The model can't be loaded.
+            UsageError: The model needs its own Python code.
         """
         transformers = module("transformers")
-        # The run has a progress bar of its own; and what matters of a loading is said as an error.
+        # Hide progress bars and warnings: the run has its own bar, and problems raise errors.
         log = transformers.utils.logging
         bars, level = log.is_progress_bar_enabled(), log.get_verbosity()
         log.disable_progress_bar()
@@ -184,37 +197,40 @@ class RequestedModel:
             yield transformers
         except TruegroundError:
             raise
-        except Exception as error:  # every architecture has its own ways to fail
+        except Exception as error:  # Each architecture raises other errors.
             if "trust_remote_code" in str(error):
                 raise UsageError(
-                    f"{self.shown} brings Python code of its own, which would run on this machine; "
-                    f"if you trust its publisher, {trust}"
+                    f"{self.shown} contains Python code, which would run on your computer. If you "
+                    f"trust its publisher, {trust}"
                 ) from error
             if "use_safetensors" in str(error):
                 raise self.no_safetensors() from error
-            raise InputError(f"{self.shown} cannot be loaded: {reason(error)}") from error
+            raise InputError(f"{self.shown} can't be loaded: {reason(error)}") from error
         finally:
             log.set_verbosity(level)
             if bars:
                 log.enable_progress_bar()
 
     def check_complete(self, missing: Iterable[str]) -> None:
-        """InputError where parts of the model are in no file of weights."""
-        if parts := sorted(missing):
+        """Raise InputError if parts of the model are missing in the weights."""
+        parts = sorted(missing)
+        if parts:
             raise InputError(
                 f"{self.shown}: the weights lack {len(parts)} parts of the model, such as "
-                f"{parts[0]}; they would be random numbers. Fetch the files again."
+                f"{parts[0]}, which would be random numbers. Download the files again."
             )
 
 
 def import_optional(module: str, what: str, extra: str) -> Any:
-    """Import an optional module. Typed Any, so that type checks do not depend on the extra."""
-    # Their Hub client reports its use unless told not to; the user asked for a model only.
+    """Import an optional module. It is Any, so type checks don't depend on the extra."""
+    # By default, the client of the Hub sends usage data.
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    ours = bool(os.environ.get("TRUEGROUND_HOME")) and not _PLACES & os.environ.keys()
+    has_home = bool(os.environ.get("TRUEGROUND_HOME"))
+    use_home = has_home and not _CACHE_VARIABLES & os.environ.keys()
     try:
-        if ours and "huggingface_hub.constants" not in sys.modules:
-            os.environ["HF_HUB_CACHE"] = str(home() / "hub")  # read once, when it is imported
+        if use_home and "huggingface_hub.constants" not in sys.modules:
+            # The client reads the variable only once, when it is imported.
+            os.environ["HF_HUB_CACHE"] = str(home() / "hub")
             try:
                 import_module("huggingface_hub.constants")
             finally:
@@ -226,9 +242,9 @@ def import_optional(module: str, what: str, extra: str) -> Any:
 
 @contextmanager
 def _asking_hub(model: RequestedModel) -> Iterator[Any]:
-    """The Hub's client, silent; what it raises comes out as InputError."""
+    """Yield the client of the Hub without progress bars; its errors become InputError."""
     hub = import_optional("huggingface_hub", model.what, model.extra)
-    # The run has a progress bar of its own; others, and notes of each try, would break it.
+    # Other progress bars and logs would disturb the progress bar of the run.
     bars = import_optional("huggingface_hub.utils", model.what, model.extra)
     hidden = bars.are_progress_bars_disabled()
     bars.disable_progress_bars()
@@ -237,19 +253,19 @@ def _asking_hub(model: RequestedModel) -> Iterator[Any]:
     log.setLevel(logging.ERROR)
     try:
         yield hub
-    except Exception as error:  # the Hub's client has exceptions of several families
+    except Exception as error:  # The client of the Hub raises many kinds of errors.
         name = model.on_hub[0]
         if is_offline():
-            cause = "it was never fetched here, and HF_HUB_OFFLINE forbids to fetch it. "
+            cause = "it wasn't downloaded before, and HF_HUB_OFFLINE is set. "
         else:
             cause = (
                 f"the download from the Hugging Face Hub failed ({reason(error)}). Check the name "
                 "and the network; a gated model needs HF_TOKEN. "
             )
         raise InputError(
-            f"{model.shown}: no such folder here, and {cause}"
-            f"Without network, run `hf download {name} --local-dir FOLDER` where there is one, "
-            f"copy the folder and give its path as the model: {model.prefix or '…:'}FOLDER."
+            f"{model.shown} isn't a local folder, and {cause}"
+            f"Without network, run `hf download {name} --local-dir FOLDER` on another computer, "
+            f"copy the folder and pass its path as the model: {model.prefix or '…:'}FOLDER."
         ) from error
     finally:
         log.setLevel(level)
@@ -258,11 +274,11 @@ def _asking_hub(model: RequestedModel) -> Iterator[Any]:
 
 
 def reason(error: Exception) -> str:
-    """Kind and first line of an error of another library."""
+    """Return the type and the first line of an error of another library."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def is_offline() -> bool:
-    """Return whether $HF_HUB_OFFLINE forbids to fetch anything from the Hugging Face Hub."""
+    """Return whether HF_HUB_OFFLINE forbids downloads from the Hugging Face Hub."""
     return os.environ.get("HF_HUB_OFFLINE", "").lower() in _YES

@@ -1,9 +1,9 @@
 """Download files from any address; an interrupted download is resumed.
 
-A download is streamed, checked, and taken up again where it broke off: what has arrived lies in a
-hidden `.part` file beside the target, named after the address too, so that only the same thing is
-ever continued. The target appears when it is complete and checked. Own code because the Hub's
-client keeps nothing of a download that breaks off, and checks no file against a checksum.
+While it is incomplete, a download is in a hidden `.part` file next to the target. Its name depends
+on the address, so only the same download is resumed. The target is created after the checksum was
+verified. The client of the Hugging Face Hub isn't used, because it neither resumes downloads nor
+verifies checksums.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from trueground.net.failures import HttpError
 from trueground.net.http import HttpClient, Policy, Progress, WrongFileError
 from trueground.net.redact import shown
 
-_SILENCE_S = 60.0  # seconds without a byte until a connection counts as broken
+MAX_SILENCE_SECONDS = 60.0  # Without data for this time, a connection counts as broken.
 
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A file that is there; `size` in bytes, `sha256` in hex."""
+    """A downloaded file, with size in bytes and SHA-256 in hex."""
 
     path: Path
     size: int
@@ -44,11 +44,23 @@ async def download(
     max_attempts: int = 6,
     backoff: float = 1.0,
 ) -> Downloaded:
-    """Fetch what is at an address into a file; `sha256` and `size` (bytes) are checked if given.
+    """Download an address into a file, and resume an earlier download.
 
-    `headers` with `Authorization` do not follow a redirect to another host. InputError: not there,
-    or not what was expected. UnreachableError: no attempt helped. WriteError: the disk. UsageError:
-    another process is fetching it.
+    Args:
+        url: The address.
+        path: The file.
+        headers: Headers of the request. Credentials aren't sent to another host after a redirect.
+        sha256: Expected SHA-256 in hex.
+        size: Expected size in bytes.
+        progress: Called with the bytes so far and in total.
+        max_attempts: Maximum attempts.
+        backoff: Maximum seconds before the second attempt.
+
+    Raises:
+        InputError: The address doesn't exist, or the file isn't the expected one.
+        UnreachableError: All attempts failed.
+        WriteError: The file can't be written.
+        UsageError: Another process is downloading it.
     """
     client = open_client(headers or {}, max_attempts, backoff)
     part = path.with_name(f".{path.name}.{hashlib.sha256(url.encode()).hexdigest()[:12]}.part")
@@ -59,7 +71,7 @@ async def download(
                 fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise UsageError(
-                    f"{part} is being written by another process; wait until it has finished"
+                    f"another process is writing {part}. Wait until it has finished"
                 ) from None
             resumed = out.tell() > 0
 
@@ -68,12 +80,12 @@ async def download(
                     url, out, headers=headers, size=size, progress=progress, resume=True
                 )
 
-            found = await fetch()
-            if resumed and sha256 not in (None, found):
-                out.truncate(0)  # perhaps only the beginning, which lay on this disk, is wrong
-                found = await fetch()
-            if sha256 not in (None, found):
-                raise WrongFileError(f"found SHA-256 {found}; expected {sha256}")
+            digest = await fetch()
+            if resumed and sha256 not in (None, digest):
+                out.truncate(0)  # Perhaps only the beginning from an earlier download is wrong.
+                digest = await fetch()
+            if sha256 not in (None, digest):
+                raise WrongFileError(f"found SHA-256 {digest}; expected {sha256}")
             done = out.seek(0, os.SEEK_END)
         part.replace(path)
     except HttpError as error:
@@ -83,38 +95,38 @@ async def download(
         raise refusal(url, error, kept) from None
     except OSError as error:
         raise WriteError(
-            f"writing {part} failed: {error.strerror or error}. Make room or fix the permissions, "
-            "then try again; what has arrived is kept"
+            f"writing {part} failed: {error.strerror or error}. Free disk space or fix the "
+            "permissions, then try again to resume the download"
         ) from error
     except WrongFileError as error:
         part.unlink(missing_ok=True)
         raise InputError(
-            f"{shown(url)} is not what was expected: {error}. Nothing was kept; the origin has "
-            "changed or something between here and there alters files"
+            f"{shown(url)} isn't the expected file: {error}. The download was deleted. The file "
+            "may have changed at its source, or a proxy alters it"
         ) from None
     finally:
         await client.close()
-    return Downloaded(path, done, found)
+    return Downloaded(path, done, digest)
 
 
 def open_client(headers: Mapping[str, str], attempts: int, backoff: float = 1.0) -> HttpClient:
     secret = headers.get("Authorization", "").rpartition(" ")[2]
-    policy = Policy(timeout=_SILENCE_S, max_attempts=attempts, backoff=backoff)
+    policy = Policy(timeout=MAX_SILENCE_SECONDS, max_attempts=attempts, backoff=backoff)
     return HttpClient(policy, secrets=(secret,))
 
 
 def refusal(url: str, error: HttpError, kept: int = 0) -> TruegroundError:
-    """What to say when something could not be fetched; `kept` bytes of it are there."""
-    where = shown(url)
+    """Return the error for a failed download; `kept` is the number of bytes in the `.part` file."""
+    address = shown(url)
     if error.status in (401, 403):
         return UnreachableError(
-            f"{where} lets nobody in: {error}. Check the name; if the data are gated, accept "
-            "their terms and put a token into HF_TOKEN"
+            f"access to {address} is denied: {error}. Check the name. If the data are gated, "
+            "accept their terms and set HF_TOKEN"
         )
     if error.status in (404, 410):
-        return InputError(f"{where} does not exist: {error}")
-    more = f" {kept:,} bytes of it are kept, and the next try goes on from there." if kept else ""
+        return InputError(f"{address} doesn't exist: {error}")
+    resume = f" The next attempt resumes after {kept:,} bytes." if kept else ""
     return UnreachableError(
-        f"{where} could not be fetched: {error}.{more} Check the connection (HTTPS_PROXY names a "
-        "proxy) and try again, or take a copy from disk with --from PATH"
+        f"downloading {address} failed: {error}.{resume} Check the connection (and HTTPS_PROXY, if "
+        "you use a proxy) and try again, or use a local copy with --from PATH"
     )

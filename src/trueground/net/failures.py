@@ -1,14 +1,14 @@
-"""Why a call over HTTP failed, and whether another attempt may help.
+"""Errors of HTTP calls, and whether another attempt may help.
 
 HttpError
-├── ConnectError    nobody there: refused, unknown name, no TLS, an address that cannot be called
-├── BrokenError     the connection broke, or what came cannot be read as HTTP, or is too much
+├── ConnectError    no server: connection refused, unknown name, no TLS, invalid address
+├── BrokenError     the connection broke, or the reply isn't valid HTTP
 ├── SlowError       no complete reply in time
-├── StatusError     an answer with a status other than 2xx; its body is kept
-├── TooLargeError   a reply beyond the limit
-└── UnusableError   a 2xx reply that does not hold what it should
+├── StatusError     a reply with a status other than 2xx; its body is kept
+├── TooLargeError   a reply beyond the size limit
+└── UnusableError   a 2xx reply with unexpected content
 
-Callers make an HttpError into a reply or a TruegroundError. Other packages see its attributes only.
+Callers turn an HttpError into a reply or a TruegroundError.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ import orjson
 
 from trueground.net.redact import shown
 
-# What aiohttp raises while a call is under way; other OSErrors (a full disk) are not the network's.
+# Errors of aiohttp during a call. Other OSErrors, such as a full disk, aren't network errors.
 NETWORK_ERRORS = (aiohttp.ClientError, TimeoutError, ConnectionError, ssl.SSLError)
 _PASSING = {408, 409, 425, 429}
-_MOST_REQUESTED = 1e9  # seconds; more is no number to be shown
-_SHOWN = 500  # characters of a body in a reason
+MAX_RETRY_AFTER_SECONDS = 1e9
+MAX_BODY_CHARS = 500  # Characters of a body in an error message.
 _CHARSET = re.compile(r"(?i)\bcharset\s*=\s*[\"']?([\w.:+-]+)")
-# aiohttp's words for replies that another attempt would bring again, and have paid for again.
+# Messages of aiohttp for replies that another attempt, which may cost money, would repeat.
 _LASTING = ("Can not decode content-encoding", "Got more than", "Too many headers")
 
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What came back; `body` is decompressed, `url` (which may hold secrets) who sent it."""
+    """A reply. `body` is decompressed; `url` is the address of the sender and may have secrets."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     url: str = field(default="", repr=False)
-    calls: int = 1  # how often the endpoint was called for it
+    calls: int = 1  # Number of calls to the endpoint for this reply.
 
     def utf8(self) -> bytes:
-        """The body in UTF-8 without a mark, also if it is in another charset that is declared."""
+        """Return the body in UTF-8 without a byte order mark, converted from its charset."""
         declared = _CHARSET.search(self.headers.get("Content-Type", ""))
         for charset in ("utf-8-sig", declared[1] if declared else "utf-8"):
             try:
@@ -59,7 +59,7 @@ class HttpReply:
 
     @property
     def origin(self) -> str:
-        """Who sent it, to be put after the status; empty if that isn't known."""
+        """The sender as a text after the status; empty if it isn't known."""
         return f" from {shown(self.url)}" if self.url else ""
 
     def text(self) -> str:
@@ -67,9 +67,9 @@ class HttpReply:
         return self.shorten(self.utf8())
 
     @staticmethod
-    def shorten(body: bytes, limit: int = _SHOWN) -> str:
+    def shorten(body: bytes, limit: int = MAX_BODY_CHARS) -> str:
         """Return the beginning of a body on one line, for messages."""
-        # NULs are what is left of UTF-16; no secret may hide between them.
+        # Remove NULs of UTF-16, because a secret could be hidden between them.
         text = " ".join(body[: 4 * limit].replace(b"\0", b"").decode("utf-8", "replace").split())
         return text if len(text) <= limit else f"{text[:limit]}…"
 
@@ -80,13 +80,15 @@ class HttpReply:
         raise self.status_error(self.text())
 
     def status_error(self, message: str, *, name_origin: bool = False) -> StatusError:
-        """Return the failure of a reply whose status is not 2xx, in the endpoint's words.
+        """Return the error of a reply whose status isn't 2xx.
 
-        With `name_origin` it names the address, for failures whose cause may be the address.
+        Args:
+            message: The endpoint's message.
+            name_origin: Whether the error has the address, because it may be the cause.
         """
         target = self.headers.get("Location")
         if 300 <= self.status < 400 and target:
-            message = f"the address has moved to {shown(target)}; give that one"
+            message = f"the address has moved to {shown(target)}. Use that one"
         origin = self.origin if name_origin else ""
         return StatusError(
             f"HTTP {self.status}{origin}: {message or 'no reason given'}",
@@ -105,21 +107,27 @@ class HttpReply:
             raise UnusableError(self.not_json(), status=self.status) from None
 
     def not_json(self) -> str:
-        """Return what to say of a reply that should be JSON."""
+        """Return the message about a reply that isn't JSON."""
         kind = self.headers.get("Content-Type", "no content type")
-        return f"HTTP {self.status}: the reply is not whole JSON ({kind}): {self.text()}"
+        return f"HTTP {self.status}: the reply isn't complete JSON ({kind}): {self.text()}"
 
 
 class UnaskedError(aiohttp.ClientPayloadError):
-    """More came on a connection than the reply to the one call that it carries."""
+    """A connection received more than the reply to its only call."""
 
 
 class HttpError(Exception):
-    """A call that failed. `reason` says why in a few words; the client takes all secrets out of it.
+    """A call that failed.
 
-    `retryable`: another attempt may help. `wait` is the seconds that the endpoint asks to wait.
-    `paid`: a model may have worked for it, so that it is tried once more at most. `attempts` is how
-    often the call was tried, `calls` how often it came to somebody.
+    Attributes:
+        reason: A short reason, without secrets.
+        retryable: Whether another attempt may help.
+        status: The HTTP status, if there was a reply.
+        body: The body of the reply.
+        wait: Seconds to wait before another attempt, as the endpoint requests.
+        paid: Whether the call may have cost money. Then there is at most one more attempt.
+        attempts: Number of attempts.
+        calls: Number of attempts that reached a server.
     """
 
     def __init__(
@@ -139,7 +147,7 @@ class HttpError(Exception):
 
     @property
     def is_unreachable(self) -> bool:
-        """Whether nobody could be reached at the address."""
+        """Whether no server was reached at the address."""
         return False
 
     @property
@@ -149,23 +157,23 @@ class HttpError(Exception):
 
     @staticmethod
     def is_passing(status: int) -> bool:
-        """Whether an error with this status may go away by itself."""
+        """Return whether an error with this status may be temporary."""
         return status in _PASSING or 500 <= status <= 599
 
     @staticmethod
     def describe(error: BaseException | None) -> str | None:
-        """Return what an error of aiohttp or the system means; None if it isn't the network's."""
+        """Return the reason of an error of aiohttp or the system; None for other errors."""
         if isinstance(error, NETWORK_ERRORS):
             return network_error(error, 0.0).reason
         return None
 
     def __str__(self) -> str:
-        """The reason, and the number of attempts if there were several."""
+        """Return the reason, with the number of attempts if there were several."""
         return self.reason if self.attempts == 1 else f"{self.reason} ({self.attempts} attempts)"
 
 
 class ConnectError(HttpError):
-    """Nobody could be reached at the address."""
+    """No server was reached at the address."""
 
     @property
     def is_unreachable(self) -> bool:
@@ -187,7 +195,7 @@ class SlowError(HttpError):
 
 
 class StatusError(HttpError):
-    """The endpoint answered with an error."""
+    """The endpoint replied with an error status."""
 
 
 class TooLargeError(HttpError):
@@ -195,61 +203,65 @@ class TooLargeError(HttpError):
 
 
 class UnusableError(HttpError):
-    """The reply has status 2xx and does not hold what it should."""
+    """The reply has status 2xx but unexpected content."""
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds to wait by `retry-after-ms` or `Retry-After` (seconds or date), None if not said."""
+    """Return the seconds of `retry-after-ms` or `Retry-After` (seconds or date), or None."""
     for name, unit in (("retry-after-ms", 0.001), ("Retry-After", 1.0)):
         try:
             seconds = float(headers.get(name, "")) * unit
         except ValueError:
             continue
         if isfinite(seconds):
-            return min(max(0.0, seconds), _MOST_REQUESTED)
+            return min(max(0.0, seconds), MAX_RETRY_AFTER_SECONDS)
     try:
         moment = parsedate_to_datetime(headers.get("Retry-After", ""))
     except (ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:  # "-0000": UTC without a place
+    if moment.tzinfo is None:  # The offset is "-0000": UTC without a location.
         moment = moment.replace(tzinfo=UTC)
     return max(0.0, (moment - now).total_seconds())
 
 
-def network_error(error: Exception, timeout: float, place: str = "") -> HttpError:
-    """What an error of aiohttp means; its own text may hold addresses with passwords.
+def network_error(error: Exception, timeout: float, origin: str = "") -> HttpError:
+    """Return the HttpError for an error of aiohttp, whose text may have passwords.
 
-    `place` is who was called, without anything secret.
+    Args:
+        error: The error.
+        timeout: Timeout of the call in seconds.
+        origin: The called address, without secrets.
     """
-    # The operating system's words where there are some.
+    # Prefer the message of the operating system. aiohttp's error of certificates inherits the
+    # property `os_error`, which then raises AttributeError.
     inner = getattr(error, "os_error", error)
-    text = getattr(inner, "strerror", None) or str(inner) or type(inner).__name__
+    text = str(inner) or type(inner).__name__
+    if isinstance(inner, OSError) and inner.strerror:
+        text = inner.strerror
     cause = HttpReply.shorten(text.encode("utf-8", "replace"), 200)
-    to = f" to {place}" if place else ""
+    to = f" to {origin}" if origin else ""
     match error:
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError() | aiohttp.TooManyRedirects():
-            return ConnectError("not an address that can be called", retryable=False)
+            return ConnectError("the address is invalid", retryable=False)
         case aiohttp.ClientConnectorCertificateError():
             return ConnectError(f"no trusted connection{to}: {cause}", retryable=False)
         case aiohttp.ClientConnectorError():
             if isinstance(error, aiohttp.ClientProxyConnectionError):
                 to = f" to the proxy {error.host}:{error.port}"
-            elif error.host not in place:  # where a redirect led
+            elif error.host not in origin:  # A redirect led to another host.
                 to = f" to {error.host}:{error.port}"
             return ConnectError(f"cannot connect{to}: {cause}")
         case aiohttp.ConnectionTimeoutError():
             return ConnectError(f"cannot connect{to}: no answer in time")
         case aiohttp.ClientHttpProxyError():
-            refused = f"the proxy refuses: HTTP {error.status}"
-            return ConnectError(refused, retryable=error.status >= 500)
+            reason = f"the proxy refused the call: HTTP {error.status}"
+            return ConnectError(reason, retryable=error.status >= 500)
         case TimeoutError():
-            return SlowError(f"no whole reply within {timeout:.3g} s")
+            return SlowError(f"no complete reply within {timeout:.3g} s")
         case UnaskedError():
-            return BrokenError(
-                "more than one reply came to one call, and nothing tells which one is its own"
-            )
+            return BrokenError("received several replies to one call, so none can be used")
         case aiohttp.ClientResponseError():
-            words = HttpReply.shorten(error.message.encode("utf-8", "replace"), 200)
-            lasting = words.startswith(_LASTING)
-            return BrokenError(f"what came back cannot be read: {words}", retryable=not lasting)
+            message = HttpReply.shorten(error.message.encode("utf-8", "replace"), 200)
+            lasting = message.startswith(_LASTING)
+            return BrokenError(f"the reply isn't valid HTTP: {message}", retryable=not lasting)
     return BrokenError(f"the connection broke: {cause}")

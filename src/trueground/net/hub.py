@@ -1,8 +1,8 @@
-"""Datasets of the Hugging Face Hub, or of a mirror with its layout.
+"""Datasets of the Hugging Face Hub, or of a mirror.
 
-`HF_ENDPOINT` names a mirror; with `HF_HUB_OFFLINE` nothing is fetched; `HF_TOKEN` is a token for
-repositories that are not open, and goes to that endpoint only. Run against a loopback copy,
-not yet against the Hub.
+HF_ENDPOINT is the address of a mirror. With HF_HUB_OFFLINE, nothing is downloaded. HF_TOKEN is the
+token for private and gated repositories, and is sent only to that endpoint. The tests use a local
+copy of the API, not the Hub.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ENDPOINT = "https://huggingface.co"
 
 @dataclass(frozen=True)
 class HubFile:
-    """A file of a repository; `size` in bytes and `sha256` where the Hub says them."""
+    """A file of a repository, with size in bytes and SHA-256 if the Hub reports them."""
 
     path: str
     url: str
@@ -44,9 +44,13 @@ class HubFile:
         size: int | None = None,
         progress: Progress | None = None,
     ) -> Downloaded:
-        """Fetch the file, with $HF_TOKEN if there is one; raises as `download` does.
+        """Download the file, with $HF_TOKEN if it is set. Raises the errors of `download`.
 
-        `sha256` and `size` (bytes) are checked instead of those that the Hub says.
+        Args:
+            path: The local file.
+            sha256: Expected SHA-256. Default: that of the Hub.
+            size: Expected size in bytes. Default: that of the Hub.
+            progress: Called with the bytes so far and in total.
         """
         return await download(
             self.url,
@@ -70,13 +74,14 @@ class HubFiles:
 async def list_hub_files(repo: str, revision: str = "main", *, max_attempts: int = 6) -> HubFiles:
     """List the files of a dataset repository at a branch, tag or commit.
 
-    InputError: no such repository or revision, or no such reply as the Hub gives.
-    UnreachableError: nobody there, nobody let in, or $HF_HUB_OFFLINE forbids to ask.
+    Raises:
+        InputError: The repository or revision doesn't exist, or the reply isn't one of the Hub.
+        UnreachableError: There is no server or no access, or HF_HUB_OFFLINE is set.
     """
     if is_offline():
         raise UnreachableError(
-            f"HF_HUB_OFFLINE is set, so nothing of {repo} is fetched. Unset it, or take a copy "
-            "from disk with --from PATH"
+            f"HF_HUB_OFFLINE is set, so {repo} can't be downloaded. Unset it, or use a local copy "
+            "with --from PATH"
         )
     base = (os.environ.get("HF_ENDPOINT") or _ENDPOINT).rstrip("/")
     url = f"{base}/api/datasets/{quote(repo)}/revision/{quote(revision, safe='')}?blobs=true"
@@ -94,14 +99,14 @@ async def list_hub_files(repo: str, revision: str = "main", *, max_attempts: int
         raise refusal(url, error) from None
     except (KeyError, TypeError, AttributeError):
         raise InputError(
-            f"{shown(url)}: found JSON without `sha` and `siblings[].rfilename`; expected a "
-            "listing as the Hugging Face Hub gives it. Check HF_ENDPOINT"
+            f"{shown(url)} isn't the API of the Hugging Face Hub: the reply has no `sha` and "
+            "`siblings[].rfilename`. Check HF_ENDPOINT"
         ) from None
     finally:
         await client.close()
 
 
 def token_header() -> dict[str, str]:
-    """The header that carries $HF_TOKEN; empty without it."""
+    """Return the header with $HF_TOKEN; empty if it isn't set."""
     token = os.environ.get("HF_TOKEN", "").strip()
     return {"Authorization": f"Bearer {token}"} if token else {}

@@ -1,9 +1,9 @@
-"""Open connections of one event loop, the way to each address, and how fast calls may go out.
+"""Connections of one event loop, proxies, and rate limits.
 
-Requests and tokens a minute are taken from buckets. One holds what a second allows and fills at
-59/60 of the limit, so that bucket and inflow together never exceed the limit in any minute. A call
-that needs more than the bucket holds waits until it is full and takes it into debt, which the next
-calls wait out.
+Requests and tokens per minute are taken from buckets. A bucket has the size of one second and fills
+at 59/60 of the limit, so bucket and inflow together never exceed the limit in any minute. A call
+that needs more than the size of the bucket waits until it is full and leaves it negative, so the
+next calls wait longer.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from trueground.errors import UsageError
 from trueground.net.failures import ConnectError, UnaskedError
 from trueground.net.redact import shown
 
-CONNECT_TIMEOUT = 30.0  # seconds until an address counts as one where nobody is
+CONNECT_TIMEOUT = 30.0  # Seconds until an address counts as unreachable.
 
 
 @dataclass(slots=True)
 class ConnectionPool:
-    """A session of aiohttp and the right to use one of its connections.
+    """A session of aiohttp, with a semaphore for its connections.
 
-    Waiting happens at `slots`, so that a call in line is not yet a call that is slow.
+    Calls wait at `slots`, so the time of waiting doesn't count for their timeout.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -42,24 +42,24 @@ class ConnectionPool:
 
 
 class _OneReply(ResponseHandler):
-    """A connection that carries one call; where more than one reply comes, none is taken.
+    """A connection for one call. If it gets more than one reply, none is used.
 
-    On a connection that is used again, a reply too many (a gateway's fault) would be taken for that
-    to the next call, and every later one would belong to the call before. It may come at any
-    moment, also when the next call is under way: nothing then tells them apart.
+    If a faulty gateway sends an additional reply on a reused connection, it would be taken as the
+    reply to the next call, and so on. It may also arrive during the next call, when it can't be
+    distinguished.
     """
 
     _first: Any = None  # the body of the first reply
     _unasked: UnaskedError | None = None
 
     def set_response_params(self, **params: Any) -> None:
-        """Before the call goes out: bytes that are here already answer nothing."""
+        """Prepare the call. Bytes that have already arrived aren't its reply."""
         if self._tail:
             self._unasked = UnaskedError()
         super().set_response_params(**params)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
-        """One reply, as the parser finds it; notes on the way (1xx) are none."""
+        """Receive a parsed reply; interim replies (1xx) don't count."""
         message, body = data
         if message.code >= 200 and self._first is None:
             self._first = body
@@ -69,11 +69,11 @@ class _OneReply(ResponseHandler):
         super().feed_data(data, size)
 
     async def read(self) -> Any:
-        """The head of the reply. Raises UnaskedError."""
-        found = await super().read()
+        """Return the head of the reply. Raises UnaskedError."""
+        head = await super().read()
         if self._unasked is not None:
             raise self._unasked
-        return found
+        return head
 
 
 def open_pool(size: int, timeout: float, headers: Mapping[str, str]) -> ConnectionPool:
@@ -93,52 +93,53 @@ def open_pool(size: int, timeout: float, headers: Mapping[str, str]) -> Connecti
 
 
 def route(address: str) -> tuple[URL, str | None]:
-    """The parsed address, and the proxy that the environment names for it. Raises ConnectError.
+    """Return the parsed address, and its proxy from the environment. Raises ConnectError.
 
-    aiohttp's own `trust_env` reads the environment in a thread at every call, and breaks calls with
-    a key where ~/.netrc knows the host.
+    aiohttp's `trust_env` reads the environment in a thread at every call. It also breaks calls with
+    a key if ~/.netrc has the host.
     """
     url = _parse(address)
     if url is None:
-        reason = f"{shown(address)} is not an address that can be called"
+        reason = f"{shown(address)} isn't a valid address"
         raise ConnectError(reason, retryable=False)
     proxies = {} if proxy_bypass(url.host or "") else getproxies()
     kind = url.scheme if url.scheme in proxies else "all"
     if kind not in proxies:
         return url, None
-    # Like other programs, take "host:port" for an address.
-    named = proxies[kind] if "://" in proxies[kind] else f"http://{proxies[kind]}"
-    if _parse(named) is not None:
-        return url, named
+    # Like other programs, accept "host:port".
+    proxy = proxies[kind] if "://" in proxies[kind] else f"http://{proxies[kind]}"
+    if _parse(proxy) is not None:
+        return url, proxy
     variables = (f"{kind}_proxy", f"{kind.upper()}_PROXY")
     variable = next((name for name in variables if os.environ.get(name)), variables[1])
     raise ConnectError(
-        f"the variable {variable} names a proxy that cannot be used: {shown(named)}; expected "
-        "one such as http://localhost:8080. Change or unset it, or name the host in NO_PROXY",
+        f"the variable {variable} has an invalid proxy: {shown(proxy)}; expected an address such "
+        "as http://localhost:8080. Change or unset it, or add the host to NO_PROXY",
         retryable=False,
     )
 
 
 def _parse(address: str) -> URL | None:
-    """The address; None where it cannot be called."""
+    """Return the parsed address; None if it is invalid."""
     try:
         url = URL(address)
-        (url.raw_host or "").encode("idna")  # as the name is looked up: "a..b" has no such form
-        host = url.host  # decoded, which "xn--ß" can't be
+        (url.raw_host or "").encode("idna")  # This fails for invalid names such as "a..b".
+        host = url.host  # This fails for names that can't be decoded, such as "xn--ß".
     except ValueError:
         return None
     return url if host is not None and url.scheme in ("http", "https") else None
 
 
 class _Bucket:
-    """An allowance that fills with time; amounts are requests or tokens."""
+    """A token bucket of requests or tokens."""
 
-    sharers = 1  # processes that share what an endpoint allows
+    sharers = 1  # Number of processes that share the limit.
 
     def __init__(self, name: str, per_minute: float, now: float) -> None:
         if not 0 < per_minute < float("inf"):
             raise UsageError(
-                f"--{name} {per_minute:g} lets no call out; give a number above 0, or leave it away"
+                f"--{name} {per_minute:g} is invalid: no call could start. Pass a number above 0, "
+                f"or remove --{name}"
             )
         per_minute /= self.sharers
         self._size = self._level = per_minute / 60
@@ -146,7 +147,7 @@ class _Bucket:
         self._then = now
 
     def wait(self, amount: float, now: float) -> float:
-        """Seconds until `amount` may be taken; 0 if it may be taken now."""
+        """Return the seconds until `amount` may be taken."""
         self._level = min(self._size, self._level + (now - self._then) * self._rate)
         self._then = now
         missing = min(amount, self._size) - self._level
@@ -154,15 +155,15 @@ class _Bucket:
         return missing / self._rate if missing > 1e-9 * self._size else 0.0
 
     def take(self, amount: float) -> None:
-        """Take what `wait` allowed; a negative amount gives back."""
+        """Take an amount; a negative amount is returned to the bucket."""
         self._level = min(self._size, self._level - amount)
 
 
 class Limiter:
-    """Lets calls go out, first come, first served; without limits and pauses it never waits.
+    """A rate limiter for calls, in order of arrival.
 
-    At most `rpm` calls start in any minute, and `tpm` tokens plus those of one call. `clock` gives
-    seconds, `sleep` waits for some.
+    At most `rpm` calls start in any minute, with `tpm` tokens plus those of one call. Without
+    limits and pauses, it never waits.
     """
 
     def __init__(
@@ -173,7 +174,7 @@ class Limiter:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Raises UsageError for a limit that lets nothing through."""
+        """Set the limits. UsageError if a limit allows no calls."""
         self._clock, self._sleep = clock, sleep
         self._requests = None if rpm is None else _Bucket("rpm", rpm, clock())
         self._tokens = None if tpm is None else _Bucket("tpm", tpm, clock())
@@ -184,7 +185,7 @@ class Limiter:
 
     @staticmethod
     def share(processes: int) -> None:
-        """Share what an endpoint allows: limiters made from now on take one part of so many."""
+        """Divide the limits of new limiters by a number of processes."""
         _Bucket.sharers = processes
 
     @property
@@ -192,28 +193,30 @@ class Limiter:
         return self._tokens is not None
 
     async def acquire(self, tokens: float = 0) -> None:
-        """Wait until a call of so many tokens may go out."""
+        """Wait until a call with this number of tokens may start."""
         if self._unlimited and not self._paused:
             return
         loop = asyncio.get_running_loop()
         if self._line is None or self._line[0] is not loop:
-            # A lock belongs to one event loop, a limiter may see several.
+            # A lock belongs to one event loop, but a limiter may be used in several.
             self._line = (loop, asyncio.Lock())
         async with self._line[1]:
-            while (wait := self._wait(tokens)) > 0:
+            wait = self._wait(tokens)
+            while wait > 0:
                 await self._sleep(wait)
+                wait = self._wait(tokens)
             if self._requests is not None:
                 self._requests.take(1)
             if self._tokens is not None:
                 self._tokens.take(tokens)
 
     def pause(self, seconds: float) -> None:
-        """Let nothing out for so long; of several pauses the one that ends last counts."""
+        """Start no calls for some seconds; of several pauses, the one that ends last counts."""
         self._until = max(self._until, self._clock() + seconds)
         self._paused = True
 
     def correct(self, estimated: float, actual: float) -> None:
-        """Settle the tokens of a call once the endpoint has counted them."""
+        """Replace the estimated tokens of a call by those that the endpoint counted."""
         if self._tokens is not None:
             self._tokens.take(actual - estimated)
 
@@ -222,5 +225,5 @@ class Limiter:
         pause = max(0.0, self._until - now)
         self._paused = pause > 0
         requests = self._requests.wait(1, now) if self._requests is not None else 0.0
-        words = self._tokens.wait(tokens, now) if self._tokens is not None else 0.0
-        return max(pause, requests, words)
+        token_wait = self._tokens.wait(tokens, now) if self._tokens is not None else 0.0
+        return max(pause, requests, token_wait)

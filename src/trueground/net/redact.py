@@ -1,4 +1,4 @@
-"""What of an address or a message may be shown: nothing that opens a door."""
+"""Removal of credentials from addresses and messages."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from html.entities import codepoint2name
 from urllib.parse import urlsplit, urlunsplit
 
 HIDDEN = "[hidden]"
-# Shorter ones guard nothing, and may be words of a reply.
-_SHORTEST = 8
-# What people write where a server of their own wants some key: each part of it is such a word.
+# Shorter texts aren't treated as secrets, because they may be ordinary words.
+MIN_SECRET_LENGTH = 8
+# Placeholders for the key of a local server: each part is one of these words.
 _PLACEHOLDER = re.compile(
     r"(?i)(?:(?:empty|none|null|nil|ollama|lm|studio|vllm|llama(?:cpp)?|sglang|tgi|litellm|openai|"
     r"local(?:host)?|no|not|needed|required|used|unused|ignored?|any(?:thing)?|whatever|some|"
     r"dummy|fake|test(?:ing)?|demo|example|sample|placeholder|changeme|here|my|your|the|api|key|"
     r"apikey|sk|token|secret|password|x|0)[\W_]*)*"
 )
-_REASON = 200  # characters
+MAX_REASON_CHARS = 200
 _HEADER = re.compile(r"(?i)\b((?:proxy-)?authorization|x-api-key|api-key)\b[\"']?\s*[:=][^,;}\n]*")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w+/=.~*-]{16,}")
-# Keys by their usual beginnings, and those that an endpoint shows in part ("abcd****wxyz").
+# Keys with usual prefixes, and keys that an endpoint masks in part ("abcd****wxyz").
 _KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|hf|xai|nvapi|AIza)[-_]?[A-Za-z0-9*_-]{12,}|(?<![^\s\"'])[^\s\"']*\*{3,}\S*"
 )
-# Characters of a secret that are a part of it where they stand alone, and wherever they stand.
-_PART, _SURE_PART = 4, 8
+# Length of a part of a secret that is hidden as a separate word, and anywhere in a text.
+MIN_WORD_PART, MIN_PART = 4, 8
 _WORD = re.compile(r"\w")
-# Scheme; authority with what may stand before its last @; path. What follows is left out, up to
-# the next URL of a chain ("zip://a.csv::https://host/a.zip").
+# Scheme, authority with credentials before its last @, and path. The rest is removed, up to the
+# next URL of a chain ("zip://a.csv::https://host/a.zip").
 _NEXT = r"(?!::[A-Za-z][A-Za-z0-9+.-]*://)"
 _URL = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*://)"
@@ -51,13 +51,13 @@ def shown(url: str, *, keep_query: bool = False) -> str:
 
 
 def redact_urls(text: str) -> str:
-    """The text as messages and manifests may show it: URLs without password, query, fragment."""
+    """Return a text with all URLs without password, query and fragment."""
     return _URL.sub(lambda url: f"{url[1]}{url[2].rpartition('@')[2]}{url[3]}", text)
 
 
-def redact_command(words: Sequence[str]) -> list[str]:
-    """Return the words of a command without the passwords in URLs, also in `--option=URL`."""
-    return [_redact_word(word) for word in words]
+def redact_command(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of a command without passwords in URLs, also in `--option=URL`."""
+    return [_redact_word(argument) for argument in arguments]
 
 
 def _redact_word(word: str) -> str:
@@ -66,10 +66,10 @@ def _redact_word(word: str) -> str:
 
 
 class Secrets:
-    """Keys and passwords that no reply, message or file may show.
+    """Keys and passwords that must not be in a reply, message or file.
 
-    False if none of them is a secret: shorter ones guard nothing, and placeholders such as EMPTY or
-    lm-studio aren't secret.
+    Short texts and placeholders such as EMPTY or lm-studio don't count as secrets. The object is
+    False if there are no secrets.
     """
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
@@ -79,13 +79,13 @@ class Secrets:
         return bool(self._secrets)
 
     def hide(self, body: bytes) -> bytes:
-        """Return the bytes without the secrets: escaped for JSON, URLs or HTML, in base64, hex."""
+        """Return bytes without the secrets, also in base64, hex, or escaped (JSON, URL, HTML)."""
         for secret in self._secrets:
             body = _forms(secret).sub(HIDDEN.encode(), body)
         return body
 
     def scrub(self, text: str) -> str:
-        """Return a message without the secrets, their parts, and what looks like a key."""
+        """Return a message without the secrets, their parts, and texts that look like keys."""
         if self._secrets:
             text = self.hide(text.encode("utf-8", "replace")).decode("utf-8", "replace")
         for secret in self._secrets:
@@ -96,38 +96,39 @@ class Secrets:
 
 
 def _is_secret(text: str) -> bool:
-    return len(text) >= _SHORTEST and not _PLACEHOLDER.fullmatch(text)
+    return len(text) >= MIN_SECRET_LENGTH and not _PLACEHOLDER.fullmatch(text)
 
 
 def raised(error: BaseException) -> str:
-    """An exception as a reason: its kind and the beginning of its message, on one line."""
-    words = Secrets().scrub(" ".join(str(error).replace("\0", "\\x00").split()))
-    words = words.encode("utf-8", "replace").decode()
-    told = words if len(words) <= _REASON else f"{words[:_REASON]}…"
-    return f"{type(error).__name__}: {told}"
+    """Return the type of an exception and the beginning of its message, on one line."""
+    message = Secrets().scrub(" ".join(str(error).replace("\0", "\\x00").split()))
+    message = message.encode("utf-8", "replace").decode()
+    if len(message) > MAX_REASON_CHARS:
+        message = f"{message[:MAX_REASON_CHARS]}…"
+    return f"{type(error).__name__}: {message}"
 
 
 @lru_cache(maxsize=64)
 def _forms(secret: str) -> re.Pattern[bytes]:
-    """All ways of writing a secret that hide nothing; each character may be escaped, or not."""
+    """Return a pattern of all encodings of a secret; each character may be escaped."""
     raw = secret.encode("utf-8", "surrogatepass")
     texts = {secret, raw.hex()}
-    gap = rb"(?:\s|\\{1,8}[rnt]|%0[ad]){0,3}"  # where an encoder breaks lines
+    gap = rb"(?:\s|\\{1,8}[rnt]|%0[ad]){0,3}"  # Encoders may break lines.
     packed = []
-    for before in range(3):  # bytes that stand before it, such as "Bearer ", shift what it becomes
+    for before in range(3):  # Bytes before the secret, such as "Bearer ", shift its base64.
         whole = b64encode(bytes(before) + raw).decode()
-        own = whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
-        packed += [own, own.translate(str.maketrans("+/", "-_"))]
+        encoded = whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+        packed += [encoded, encoded.translate(str.maketrans("+/", "-_"))]
     patterns = [b"".join(map(_escaped, text)) for text in texts]
     patterns += [gap.join(map(_escaped, text)) for text in dict.fromkeys(packed)]
-    # Looked at first, so that nearly every place of a text is passed over at once.
+    # The lookahead for first characters skips nearly all positions of a text quickly.
     starts = {text[0] for text in (*texts, *packed)}
     first = b"".join(re.escape(c.encode()[:1]) for c in sorted(starts))
     return re.compile(rb"(?i)(?=[%s\\%%&])(?:%s)" % (first, b"|".join(patterns)))
 
 
 def _escaped(character: str) -> bytes:
-    """A pattern for a character, bare or escaped in whatever way, once or several times."""
+    """Return a pattern for a character, bare or escaped once or several times."""
     raw = character.encode("utf-8", "surrogatepass")
     units = character.encode("utf-16-be", "surrogatepass").hex()
     code = ord(character)
@@ -145,13 +146,13 @@ def _escaped(character: str) -> bytes:
 
 
 def _without_parts(text: str, secret: str) -> str:
-    """The text without runs that are a piece of the secret, such as its beginning and its end.
+    """Return the text without parts of the secret, such as its beginning or its end.
 
-    Short ones count where they stand alone: "test" of a key is no part of "latest".
+    A short part counts only as a separate word: "test" of a key isn't hidden in "latest".
     """
-    size = _PART
+    size = MIN_WORD_PART
     low, key = text.lower(), secret.lower()
-    if len(low) != len(text):  # İ and such
+    if len(low) != len(text):  # Lower case of İ and the like has another length.
         low = text
     pieces = {key[i : i + size] for i in range(len(key) - size + 1)}
     made, at, i = [], 0, 0
@@ -163,7 +164,7 @@ def _without_parts(text: str, secret: str) -> str:
         while end < len(low) and low[end + 1 - size : end + 1] in pieces:
             end += 1
         alone = not _WORD.match(text[i - 1 : i]) and not _WORD.match(text[end : end + 1])
-        if end - i >= _SURE_PART or alone:
+        if end - i >= MIN_PART or alone:
             made += [text[at:i], HIDDEN]
             at = end
         i = end

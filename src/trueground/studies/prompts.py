@@ -45,8 +45,10 @@ def prompt_studies(paths: Sequence[Path]) -> list[dict[str, Any]]:
         identity = manifest.identity if manifest else None
         if identity:
             prompts = _encode(identity.get("prompts"))
-            told = identity.get("options") or {}
-            options = {name: value for name, value in told.items() if name not in _OF_PROMPT}
+            options_of_run = identity.get("options") or {}
+            options = {
+                name: value for name, value in options_of_run.items() if name not in _OF_PROMPT
+            }
             alike = _encode([[identity.get(name) for name in _ALIKE], options])
             groups.setdefault(alike, {}).setdefault(prompts, path)
     studies = []

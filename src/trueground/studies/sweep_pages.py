@@ -46,7 +46,7 @@ def sweep_page(runs: Sequence[Finished], prompts: Sequence[Mapping[str, Any]] = 
     reports = [RunReport(summary, manifest) for _, summary, manifest, _ in runs]
     noted = dict.fromkeys(notice for report in reports for notice in report.notices)
     pages = "\n".join(f"page   {RunFiles(path).page}" for *_, path in runs)
-    sections = [prompts_section(study, place) for place, study in enumerate(prompts, 1)]
+    sections = [prompts_section(study, number) for number, study in enumerate(prompts, 1)]
     blocks: list[Block] = [Table(columns, rows), *sections, Text(pages, "whole")]
     return Page("sweep", "", "Runs", blocks, notices=list(noted))
 

@@ -259,7 +259,7 @@ def test_which_output_is_meant(models: Path, tmp_path: Path) -> None:
         Comparer.make(f"bem:{models / 'bert'}")
 
 
-def test_broken_weights_are_told(models: Path, tmp_path: Path) -> None:
+def test_encoder_comparer_broken_weights_returns_error(models: Path, tmp_path: Path) -> None:
     for name, kind, written in (
         ("bert", transformers.BertModel, "bertscore:MODEL(layer=1)"),
         ("bem", transformers.BertForSequenceClassification, "bem:MODEL"),

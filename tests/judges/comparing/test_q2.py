@@ -199,7 +199,7 @@ def test_a_question_without_room_beside_it_is_not_asked(q2: Q2) -> None:
     assert told(q2, "Anything.") == (1.0, 1.0)
 
 
-def test_what_the_knowledge_does_not_answer_counts_0(q2: Q2) -> None:
+def test_q2_question_without_answer_in_knowledge_scores_0(q2: Q2) -> None:
     a = "Oslo is here now."
     scripted(q2, {("Which city?", a): TokenSpan("Oslo", 1.0)}, Entails({}))
     assert told(q2, a) == (0.5, 0.5)

@@ -191,7 +191,7 @@ HARBOUR = (
         "Harbour Lights closed its factory.",
     ],
 )
-def test_what_only_leads_in_and_who_acts_are_not_missing(claim: str) -> None:
+def test_lexical_judge_ignores_lead_ins_and_actors(claim: str) -> None:
     verdict = judge(claim, HARBOUR)
     assert verdict.supported, verdict.reasons
 
@@ -239,7 +239,7 @@ def test_numbers_in_other_scripts_do_not_crash() -> None:
         ("Children over 12 may enter.", "Children over 12 may enter.", True),
     ],
 )
-def test_what_the_verb_and_the_frame_say(text: str, claim: str, supported: bool) -> None:
+def test_lexical_judge_reads_verb_and_frame(text: str, claim: str, supported: bool) -> None:
     (verdict,) = LexicalJudge().judge([JudgeRequest(claim, (text,))])
     assert verdict.supported is supported, verdict.reasons
 

@@ -36,7 +36,7 @@ def test_held_pairs_are_mostly_right() -> None:
     assert len(ids) <= 10, ids
 
 
-def test_what_is_said_in_other_words_is_kept() -> None:
+def test_lexical_judge_supports_paraphrases() -> None:
     """A false doubt is worse for users than a doubt that is missed."""
     supported = {row["id"] for row in PAIRS if row["supported"]}
     ids = supported & {one for split in ("dev", "held") for one in wrong(split)[0]}

@@ -124,7 +124,7 @@ def test_ranges_hold_two_years() -> None:
 
 
 @pytest.mark.parametrize("text", ["-0000", "12-1871-11", "1871-11-", "1871-13", "1871-11.5"])
-def test_what_looks_like_a_month_and_is_none(text: str) -> None:
+def test_find_values_ignores_words_that_look_like_months(text: str) -> None:
     assert all(v.month is None for v in find_values(text))
 
 

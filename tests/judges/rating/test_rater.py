@@ -136,7 +136,7 @@ def test_a_reply_without_a_score(
         assert len(server.bodies) == 1
 
 
-def test_an_endpoint_that_lets_nobody_in() -> None:
+def test_rater_endpoint_refuses_access_raises() -> None:
     with rating(behave=lambda *_: "401") as (rater, _), pytest.raises(UnreachableError) as told:
         rater.rate([FLUENT])
     assert KEY not in str(told.value)
@@ -178,7 +178,7 @@ def test_without_log_probabilities_samples_are_drawn() -> None:
     rater.close()
 
 
-def test_samples_without_a_score_are_told() -> None:
+def test_rater_samples_without_score_are_counted_in_reason() -> None:
     rater, _ = by_function(drawn(["3", "nothing", "500", "5"]))
     (made,) = rater.rate([WEIGHTED])
     assert made == Rating(4.0, reason="2 of 4 samples hold a score (1 error, 1 unparseable)")
@@ -244,7 +244,7 @@ def test_a_rubric_of_the_users_own(tmp_path: Path) -> None:
             rater.rate([RatingRequest("fluency", "No.", shown="all")])
 
 
-def test_signatures_and_what_cannot_be_meant() -> None:
+def test_rater_signatures_and_invalid_options() -> None:
     url = "base_url=http://127.0.0.1:9/v1"
     texts = [f"llm:m({url})", f"llm:n({url})", f"llm:m({url},temperature=none)"]
     signatures = {Rater.make(text).signature for text in (*texts, f"llm:m({url},rpm=9)")}

@@ -38,4 +38,4 @@ def test_replies_that_are_no_longer_kept_are_told(tmp_path: Path) -> None:
         task = get_benchmark("kalma").prepare("specific", options, sources)
         shown = [question.record.knowledge for question in task.questions()]
     assert [one["qid"] for some in shown for one in some or ()]
-    assert sum("no more is cached" in one for one in told) == 1
+    assert sum("continues without caching" in one for one in told) == 1

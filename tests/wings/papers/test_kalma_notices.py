@@ -54,14 +54,14 @@ def test_sets_of_two_sources(data: Path) -> None:
     assert sets == [MINIMUM[0][1], miller, None]
     assert task.notices[0] == (
         "The minimum knowledge sets are of two sources: 1 of 3 questions have the one of one.json, "
-        "1 the gold_knowledge that stands with them."
+        "1 their own gold_knowledge."
     )
     full = [["Question 0?", botanist], ["Question 1?", miller], ["Question 2?", []]]
     assert told(path, minimum=str(write(data / "full.json", full))) == []
     path = own(data, {"knowledge": [ORLA]}, {"knowledge": [], "gold_knowledge": miller})
     made_up, mixed, _ = told(path, synthetic_minimum="2")
     assert "synthetic" in made_up
-    assert "1 of 2 questions have the one drawn, 1 the gold_knowledge" in mixed
+    assert "1 of 2 questions have the one drawn, 1 their own gold_knowledge" in mixed
 
 
 def test_questions_without_a_graph(data: Path) -> None:
@@ -104,9 +104,9 @@ def test_fewer_pieces_than_are_removed(data: Path, remove: str, fewer: int) -> N
 
 def test_folders_are_no_files(data: Path) -> None:
     write(data / "own" / "a.json", [SPECIFIC[0]])
-    with pytest.raises(InputError, match="own is a folder; name the file in it, with"):
+    with pytest.raises(InputError, match="own is a folder; expected a file with"):
         prepared(Sources(data / "own"))
-    with pytest.raises(InputError, match="own is a folder; name the file in it, with"):
+    with pytest.raises(InputError, match="own is a folder; expected a file with"):
         prepared(Sources(data), "specific", minimum=str(data / "own"))
 
 

@@ -103,9 +103,7 @@ def test_without_minimum_sets(data: Path, server: ChaosServer, tmp_path: Path) -
     assert "correctness and alignment only" in told
 
 
-def test_synthetic_sets_are_told_on_every_page(
-    data: Path, server: ChaosServer, tmp_path: Path
-) -> None:
+def test_synthetic_sets_warn_on_every_page(data: Path, server: ChaosServer, tmp_path: Path) -> None:
     _, manifest, items = asked(data, server, tmp_path / "out", synthetic_minimum="2")
     options = manifest["benchmark"]["options"]
     assert (options["minimum"], options["minimum-size"], options["minimum-seed"]) == (
@@ -241,9 +239,7 @@ def test_the_first_round_adds_the_variant(data: Path, server: ChaosServer, tmp_p
     assert "nothing for 2 of 3 questions with a minimum set" in told
 
 
-def test_what_is_removed_beside_the_first_round(
-    data: Path, server: ChaosServer, tmp_path: Path
-) -> None:
+def test_remove_later_keeps_first_round(data: Path, server: ChaosServer, tmp_path: Path) -> None:
     """As the authors do, later pieces only; the set in its order on request."""
     rows = [[question, [pieces[0]]] for question, pieces in MINIMUM]
     given = {
@@ -260,7 +256,7 @@ def test_what_is_removed_beside_the_first_round(
         assert manifest["benchmark"]["options"]["remove-from"] == name
         fewer = [word for word in manifest["benchmark"]["notices"] if "lose fewer than 2" in word]
         assert [word[:6] for word in fewer] == ["2 of 3" if name == "later" else "1 of 3"]
-        assert ("beside the first round's" in fewer[0]) == (name == "later")
+        assert ("in addition to the first round's" in fewer[0]) == (name == "later")
 
 
 def test_rated_answers(data: Path, tmp_path: Path) -> None:
@@ -313,11 +309,11 @@ def test_rated_answers(data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"remove": "1"}, "--remove takes pieces .* name a file with --minimum, or draw"),
+        ({"remove": "1"}, "--remove removes pieces .* Name a file with --minimum, or use"),
         ({"retrieval_accuracy": "60"}, "--retrieval-accuracy starts from the gold graphs, and"),
         ({"knowledge": "gold"}, "--knowledge gold shows what the minimum sets name"),
         ({"knowledge": "all"}, "--knowledge all: expected one of given, gold, linked"),
-        ({"knowledge": "linked", "remove": "1"}, "--remove starts from the gold graphs; leave"),
+        ({"knowledge": "linked", "remove": "1"}, "--remove starts from the gold graphs. Leave"),
         ({"remove": "1", "retrieval_accuracy": "60"}, "exclude each other; study one at a time"),
         ({"minimum": "m", "synthetic_minimum": "3"}, "exclude each other; take the sets"),
         ({"remove": "-1"}, "--remove -1: expected a whole number, 0 or more"),
@@ -340,14 +336,16 @@ def test_rated_answers(data: Path, tmp_path: Path) -> None:
         ({"recognizer": "dictionary"}, "--recognizer is for --knowledge linked"),
     ],
 )
-def test_what_cannot_be_meant(data: Path, options: dict[str, str], words: str) -> None:
+def test_make_task_invalid_options_raise_usage_error(
+    data: Path, options: dict[str, str], words: str
+) -> None:
     with pytest.raises(UsageError, match=words):
         prepared(data, **options)
 
 
 def test_own_questions_without_graphs(tmp_path: Path) -> None:
     bare = write(tmp_path / "bare.json", [{"question": "Who?"}])
-    with pytest.raises(UsageError, match="draws from the graphs that come with the questions"):
+    with pytest.raises(UsageError, match="takes triples of the questions' graphs"):
         prepared(bare, "questions", synthetic_minimum="3")
     with pytest.raises(UsageError, match="come with no graphs; name a knowledge graph"):
         prepared(bare, "questions", knowledge="linked")

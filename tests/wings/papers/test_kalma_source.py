@@ -146,14 +146,14 @@ def test_own_questions_as_lines(tmp_path: Path) -> None:
     assert (first.minimum, first.absent, second.graphs) == (None, None, None)
     assert (second.minimum, second.absent, second.meta) == ((["Q1", "n", "3"],), (), {"era": 2})
     assert files == [path]
-    with pytest.raises(UsageError, match="kalma/questions asks your own questions: --data FILE"):
+    with pytest.raises(UsageError, match=r"kalma/questions needs your questions\. Add --data FILE"):
         read_own(None)
 
 
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ([], "holds no question; expected"),
+        ([], "has no questions; expected"),
         ([["Who?"]], "entry 1: found list of 1; expected"),
         (["Who?"], 'entry 1: found str "Who\\?"; expected'),
         ([["Who?", [{"name": "Orla"}]]], r"entry 1, field 'knowledge\[0\].qid': found no qid"),
@@ -176,7 +176,7 @@ def test_wrong_questions(tmp_path: Path, value: Any, words: str) -> None:
         ([["Who?", [["Q1", "n"]]]], r"entry 1, field 'gold_knowledge\[0\]': found list of 2"),
         ([["Who?", None]], "entry 1: found object"),
         ([7], "entry 1: found int 7; expected"),
-        ({"Who?": []}, "is no JSON array; expected"),
+        ({"Who?": []}, "isn't a JSON array; expected"),
     ],
 )
 def test_wrong_sets(tmp_path: Path, value: Any, words: str) -> None:

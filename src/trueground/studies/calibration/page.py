@@ -77,9 +77,9 @@ def _lead(raw: Raw) -> list[Any]:
 def _opening(raw: Raw) -> list[Any]:
     """Return the accuracy of the calibrated judge: verdicts, probabilities, ranking."""
     held, error, area = raw["chosen"]["cross_validated"], raw["calibration_error"], raw["auroc"]
-    shown, records = held, "records held out"
+    result, records = held, "records held out"
     if held["balanced_accuracy"] is None:
-        shown, records = raw["chosen"], "these very records"
+        result, records = raw["chosen"], "these very records"
     by_default = ""
     if raw["of"] == "score":
         threshold, accuracy = raw["default"]["threshold"], raw["default"]["balanced_accuracy"]
@@ -95,9 +95,9 @@ def _opening(raw: Raw) -> list[Any]:
         records,
         " ",
         Span.strong(raw["judge"]),
-        f" calls {percent(shown['recall'])} of the positive and {percent(shown['specificity'])} of "
-        "the other answers rightly: balanced accuracy ",
-        Span.strong(number(shown["balanced_accuracy"])),
+        f" calls {percent(result['recall'])} of the positive and "
+        f"{percent(result['specificity'])} of the other answers rightly: balanced accuracy ",
+        Span.strong(number(result["balanced_accuracy"])),
         f"{by_default}; 0.5 is guessing. Its probabilities are off by {number(error_now)} on "
         f"{error_records}{error_before}. AUROC {number(area['value'])}{ends}{reason}.",
     ]

@@ -54,8 +54,8 @@ class Calibration:
     @property
     def knots(self) -> list[tuple[float, float]] | None:
         """Corners (score, probability) of the isotonic curve; None with Platt's."""
-        found = self.raw["knots"]
-        return None if found is None else [(float(score), float(p)) for score, p in found]
+        knots = self.raw["knots"]
+        return None if knots is None else [(float(score), float(p)) for score, p in knots]
 
     @property
     def auroc(self) -> float:

@@ -1,7 +1,7 @@
-"""Several judges weighed by labels, and whether that beats the best of them alone.
+"""Weights of several judges, fitted on labels, and a comparison with the best single judge.
 
-Everything that is told of the stack is left out: each fifth of the records, groups kept whole, is
-judged by weights that were fitted on the others.
+All measures of the stack are cross-validated: weights that were fitted on four fifths of the
+records judge the other fifth. Groups are kept whole.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class FittedStack:
 
 @dataclass
 class MeasuredJudge:
-    """What one judge says of all claims: its features, and its own number as it runs alone."""
+    """Results of one judge on all claims: its features, and its score as it runs alone."""
 
     written: str
     member: StackMember
@@ -87,23 +87,24 @@ class MeasuredJudge:
     numbers: list[float] = field(default_factory=list)
 
     def measure(self, requests: Sequence[JudgeRequest]) -> list[Status]:
-        """Ask about some claims. Returns why each cannot be used, or `scored`."""
+        """Judge some claims and return the status of each."""
         verdicts, features = self.member.read(requests)
         self.features.append(features)
         alone = verdicts if self.alone is self.member.judge else self.alone.answer_once(requests)
         for verdict in alone:
-            known = verdict.score if verdict.probability is None else verdict.probability
-            self.numbers.append(float(bool(verdict.supported)) if known is None else known)
+            number = verdict.score if verdict.probability is None else verdict.probability
+            self.numbers.append(float(bool(verdict.supported)) if number is None else number)
         pairs = zip(verdicts, alone, strict=True)
         return [a.status if a.status is not Status.SCORED else b.status for a, b in pairs]
 
 
 @dataclass(frozen=True)
 class MeasuredClaims:
-    """What all judges said of labeled records.
+    """Results of all judges on labeled records.
 
-    `names` (judge by judge) are the features of `rows`, `alone` has each judge's mean number over
-    the claims of a record, shape (records,).
+    Attributes:
+        names: For each judge, its features, in the order of the columns of `rows`.
+        alone: For each judge, its mean score over the claims of a record, shape (records,).
     """
 
     judges: Sequence[MeasuredJudge]
@@ -115,10 +116,10 @@ class MeasuredClaims:
     clusters: NDArray[np.int64] | None
 
 
-def open_judges(written: Sequence[str], cache: bool, stack: ExitStack) -> list[MeasuredJudge]:
-    """The judges of these names, each to be closed by `stack`. UsageError, InputError."""
+def open_judges(specs: Sequence[str], cache: bool, stack: ExitStack) -> list[MeasuredJudge]:
+    """Open the judges with these names; `stack` closes them."""
     judges = []
-    for text, label in zip(written, StackMember.make_labels(written), strict=True):
+    for text, label in zip(specs, StackMember.make_labels(specs), strict=True):
         member = StackMember.open(text, label, get_judge, cache=cache)
         stack.callback(member.close)
         alone = member.judge
@@ -135,35 +136,41 @@ def measure_claims(
     decomposer: Decomposer,
     progress: Callable[[str, int, int | None], None],
 ) -> MeasuredClaims:
-    """Ask all judges about every claim of the labeled records. CoverageError: none is scored."""
-    unscored = sum((Counter(one.unused) for one in sets.all_sets), Counter[str]())
+    """Judge every claim of the labeled records. Raise CoverageError if none is scored."""
+    unscored = sum((Counter(labeled_set.unused) for labeled_set in sets.all_sets), Counter[str]())
     counts: list[int] = []  # claims of each record
     kept: list[bool] = []
     statuses: list[Status] = []
-    for one in sets.sets:
-        for batch in sets.batches(one):
+    for labeled_set in sets.sets:
+        for batch in sets.batches(labeled_set):
             claims = decomposer.answer_once([record.response for record, _ in batch])
             requests: list[JudgeRequest] = []
-            for (record, _), own in zip(batch, claims, strict=True):
-                texts = [] if isinstance(own, Failure) else [claim.text for claim in own]
+            for (record, _), claims_or_failure in zip(batch, claims, strict=True):
+                texts: list[str] = []
+                status = Status.NO_CLAIMS
+                if isinstance(claims_or_failure, Failure):
+                    status = claims_or_failure.status
+                else:
+                    texts = [claim.text for claim in claims_or_failure]
                 kept.append(bool(texts))
                 counts.append(len(texts))
                 if not texts:
-                    why = own.status if isinstance(own, Failure) else Status.NO_CLAIMS
-                    unscored[why.value] += 1
+                    unscored[status.value] += 1
                 requests += [JudgeRequest(text, context_texts(record)) for text in texts]
             by_judge = [judge.measure(requests) for judge in judges]
             statuses += [_worst(each) for each in zip(*by_judge, strict=True)]
             progress("score", len(kept), sets.n)
-    of = np.repeat(np.arange(len(counts)), counts)
-    for number in np.unique(of[[status is not Status.SCORED for status in statuses]]).tolist():
-        unscored[_worst([s for s, n in zip(statuses, of, strict=True) if n == number]).value] += 1
+    record_of = np.repeat(np.arange(len(counts)), counts)
+    is_unscored = [status is not Status.SCORED for status in statuses]
+    for number in np.unique(record_of[is_unscored]).tolist():
+        of_record = [s for s, n in zip(statuses, record_of, strict=True) if n == number]
+        unscored[_worst(of_record).value] += 1
         kept[number] = False
     used = np.flatnonzero(kept)
     if not len(used):
         reasons = ", ".join(f"{count:,} {status}" for status, count in unscored.items())
         raise CoverageError(f"the judges could score no record: {reasons}")
-    return _assemble(sets, judges, unscored, of, used)
+    return _assemble(sets, judges, unscored, record_of, used)
 
 
 def _assemble(
@@ -173,13 +180,13 @@ def _assemble(
     of: NDArray[np.int64],
     used: NDArray[np.int64],
 ) -> MeasuredClaims:
-    labels = np.concatenate([one.labels for one in sets.all_sets]) > 0.5
-    clusters = np.concatenate([one.clusters for one in sets.all_sets])
-    here = np.isin(of, used)
+    labels = np.concatenate([labeled_set.labels for labeled_set in sets.all_sets]) > 0.5
+    clusters = np.concatenate([labeled_set.clusters for labeled_set in sets.all_sets])
+    is_used = np.isin(of, used)
     blocks, names, alone = [], [], {}
     for judge in judges:
         features = np.concatenate(judge.features)
-        columns = [n for n in range(features.shape[1]) if not np.isnan(features[here, n]).any()]
+        columns = [n for n in range(features.shape[1]) if not np.isnan(features[is_used, n]).any()]
         columns = judge.member.choose(columns)
         blocks.append(features[:, columns])
         names.append([judge.member.names[n] for n in columns])
@@ -197,14 +204,18 @@ def _assemble(
         names,
         rows.select(used),
         {label: values[used] for label, values in alone.items()},
-        clusters[used] if any(one.grouped for one in sets.all_sets) else None,
+        clusters[used] if any(labeled_set.grouped for labeled_set in sets.all_sets) else None,
     )
 
 
 def compute_stack(
     m: MeasuredClaims, decomposer: Decomposer, *, seed: int, resamples: int, level: float
 ) -> FittedStack:
-    """Weights, and how they do on records left out. InputError: too few records of a kind."""
+    """Return weights and their accuracy on records left out.
+
+    Raises:
+        InputError: There are too few records with one of the labels.
+    """
     labels = m.rows.labels > 0.5
     fewest = min(sum_counts(labels), sum_counts(~labels))
     if fewest < _LEAST_OF_A_KIND:
@@ -215,8 +226,8 @@ def compute_stack(
     parts = m.rows.folds(m.clusters, parts=FOLDS, seed=seed)
     if not parts.max():
         raise InputError("all records are of one group; expected several, so that some are left")
-    found = fit(m.rows, m.names)
-    held, ranked = _leave_out(m, parts, found)
+    model = fit(m.rows, m.names)
+    held, ranked = _leave_out(m, parts, model)
     measured = Measured.measure_all(
         {STACK: ranked, **m.alone},
         m.rows.labels,
@@ -246,8 +257,8 @@ def compute_stack(
             "difference": difference.raw(),
         }
     best = max(alone, key=lambda label: alone[label]["auroc"]["value"])
-    written = {judge.member.label: judge.written for judge in m.judges}
-    weights = iter(found.weights.tolist())
+    spec_of = {judge.member.label: judge.written for judge in m.judges}
+    weights = iter(model.weights.tolist())
     judges = [
         {
             "judge": redact_urls(judge.written),
@@ -259,7 +270,7 @@ def compute_stack(
     raw: dict[str, Any] = {
         "format": StackFile.FORMAT,
         "judges": judges,
-        "intercept": round(found.intercept, 6),
+        "intercept": round(model.intercept, 6),
         "threshold": round(threshold, 4),
         "decomposer": decomposer.signature,
         "label": m.sets.rule.label,
@@ -280,8 +291,8 @@ def compute_stack(
         },
         "alone": alone,
         "best": best,
-        **_refusal(alone[best], best, written[best], len(labels), level, needed[best]),
-        "files": [{"path": one.path, "sha256": one.sha256, "n": one.n} for one in m.sets.all_sets],
+        **_refusal(alone[best], best, spec_of[best], len(labels), level, needed[best]),
+        "files": [{"path": s.path, "sha256": s.sha256, "n": s.n} for s in m.sets.all_sets],
         "ci_level": level,
         "resamples": resamples,
         "seed": seed,
@@ -292,40 +303,40 @@ def compute_stack(
 
 
 def fit(rows: LabeledClaims, names: Sequence[Sequence[str]]) -> LogisticModel:
-    """The weights that suit these records, drawn to the mean of the judges' own log-odds.
+    """Return weights fitted on these records, shrunk to the mean of the judges' log-odds.
 
-    `names` are the features of each judge. Few labels then change little of what judges say.
+    With few labels, the result stays close to that mean. `names` are the features of each judge.
     """
     size = len(rows.labels)
     even = rows._replace(weights=np.full(size, 1 / size))
-    trusted = [name == "log_odds" for own in names for name in own]
+    trusted = [name == "log_odds" for features in names for name in features]
     return even.fit(PENALTY / size, prior=np.array(trusted) / len(names))
 
 
 def _leave_out(
-    m: MeasuredClaims, parts: NDArray[np.int64], found: LogisticModel
+    m: MeasuredClaims, parts: NDArray[np.int64], whole_model: LogisticModel
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The probability of each record by the weights of the other parts; and a score to rank by.
+    """Return the probability of each record by the other parts' weights, and a score to rank by.
 
-    The score has one level for all parts, that of the whole fit, `found`: where a part has more
-    positive records by chance, the others have fewer, so that levels of their own rank backwards.
+    The score uses the level of `whole_model` for all parts. If a part has more positive records by
+    chance, the others have fewer, so separate levels would rank backwards.
     """
     rows, held, ranked = m.rows, np.empty(len(parts)), np.empty(len(parts))
     center = mean(rows.x, axis=0)
-    level = found.intercept + total(center * found.weights)
+    level = whole_model.intercept + total(center * whole_model.weights)
     for part in range(int(parts.max()) + 1):
-        mine, others = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
+        left_out_rows, others = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
         by = fit(rows.select(others), m.names)
-        held[mine] = by.support(rows.select(mine))
+        held[left_out_rows] = by.support(rows.select(left_out_rows))
         levelled = by._replace(intercept=level - total(center * by.weights))
-        ranked[mine] = levelled.support(rows.select(mine))
+        ranked[left_out_rows] = levelled.support(rows.select(left_out_rows))
     return held, ranked
 
 
 def _refusal(
     best: dict[str, Any],
     label: str,
-    written: str,
+    spec: str,
     n: int,
     level: float,
     n_needed: float | None,
@@ -334,7 +345,7 @@ def _refusal(
     value, ci = best["difference"]["value"], best["difference"]["ci"]
     if ci is not None and ci[0] > 0:
         return {"refused": None, "needed": None}
-    named = shlex.quote(redact_urls(written))
+    named = shlex.quote(redact_urls(spec))
     alone = (
         f"Use {label} alone: --judge {named}, with a threshold of your labels by "
         f"trueground judge calibrate FILE --judge {named}"
@@ -344,11 +355,11 @@ def _refusal(
         needed = int(float(f"{n_needed:.1e}"))
         what = f"to show such a difference takes about {needed:,} labels"
     interval = "no interval" if ci is None else f"{level:.0%} interval {ci[0]:+.3f} to {ci[1]:+.3f}"
-    why = (
+    reason = (
         f"{n:,} labels do not show that the stack is better than {label} alone: AUROC on records "
         f"left out {value:+.3f}, {interval}; {what}. {alone}"
     )
-    return {"refused": why, "needed": needed}
+    return {"refused": reason, "needed": needed}
 
 
 def _errors(

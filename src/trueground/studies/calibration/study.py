@@ -185,7 +185,7 @@ def fit_judge(
     with ExitStack() as stack:
         report = stack.enter_context(open_progress(progress))
         opened = open_judges(names, cache, stack)
-        asks = any(one.alone.spent is not None for one in opened)
+        asks = any(judge.alone.spent is not None for judge in opened)
         stack.enter_context(_interruptible(asks, cache))
         stack.enter_context(_closing(splitter, decomposer))
         sets = LabeledSets(

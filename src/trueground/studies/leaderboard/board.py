@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import orjson
@@ -26,7 +27,7 @@ _DIGITS = re.compile(r"\d+")
 _CUT = re.compile(r"(?=[:,|\[])")
 _CHECKSUM = re.compile(r"[0-9a-f]{32,}")
 _HEADLINES = (GROUNDED, *WorstOrder.CANDIDATES)
-_FEW = 12  # characters of a checksum
+_CHECKSUM_LENGTH = 12  # characters that names of options show
 Identity = tuple[str, str, str]  # of a model: name, signature, source
 
 
@@ -36,7 +37,7 @@ def find_benchmark(name: str | None) -> Benchmark | None:
 
 
 def studies_of(benchmark: str | None) -> Studies:
-    """What the benchmark declares of its paper; nothing for an unknown one."""
+    """Return the studies that the benchmark declares; none for an unknown benchmark."""
     benchmark_found = find_benchmark(benchmark)
     return Studies() if benchmark_found is None else benchmark_found.studies
 
@@ -91,7 +92,7 @@ class Board:
 
 
 def lay_out(runs: Sequence[Run], models: Models) -> Board:
-    """Columns and rows of all runs. A model's second run in a column opens a second row."""
+    """Return columns and rows of all runs. A model's second run in a column gets its own row."""
     by_key: dict[_CellKey, list[Run]] = defaultdict(list)
     for run in runs:
         for key in _keys(run):
@@ -102,9 +103,10 @@ def lay_out(runs: Sequence[Run], models: Models) -> Board:
     apart = {c.id: _apart(c, runs_of[c.id]) for c in columns}
     rows = []
     for name, (model, _, source), runs_by_column in _named(runs_of):
-        reasons = {
-            key: apart[key][r.label] for key, r in runs_by_column.items() if r.label in apart[key]
-        }
+        reasons = {}
+        for id_, run in runs_by_column.items():
+            if run.label in apart[id_]:
+                reasons[id_] = apart[id_][run.label]
         cells = {
             column.id: cell
             for column in columns
@@ -179,7 +181,7 @@ def _column(number: int, key: _CellKey, by_key: Mapping[_CellKey, Sequence[Run]]
 
 
 def _title(key: _CellKey, keys: Iterable[_CellKey]) -> str:
-    """The task with the options in which it differs from others of the same task."""
+    """Return the task with the options in which it differs from others of the same task."""
     alone = len({k.benchmark for k in keys}) == 1
     title = key.task or "" if alone else f"{key.benchmark}/{key.task}"
     same = [k for k in keys if k[:2] == key[:2]]
@@ -192,8 +194,10 @@ def _title(key: _CellKey, keys: Iterable[_CellKey]) -> str:
 
 
 def _apart(column: BoardColumn, runs: Sequence[Run]) -> dict[str, str]:
-    """Label → why a run is not ranked with the others: those are over the commonest data, and over
-    the most questions, as a paper's numbers are over all.
+    """Return why runs are not ranked with the others, by label.
+
+    Ranked runs have the most common data and the most questions, because a paper's numbers are
+    over all questions.
     """
     user_runs = [run for run in runs if run.source is None]
     papers = [run for run in runs if run.source is not None]
@@ -207,7 +211,7 @@ def _apart(column: BoardColumn, runs: Sequence[Run]) -> dict[str, str]:
         return reasons
 
     def may_be_alike(a: Run, b: Run) -> bool:
-        """Scoring runs have files of answers of their own, and a checksum may not be known."""
+        """Return whether the data may be equal: scoring runs, and unknown checksums, may be."""
         unknown = any(None in run.checksums or not run.checksums for run in (a, b))
         return a.manifest.benchmark is None or unknown or same_files(a, b)
 
@@ -229,9 +233,9 @@ def _apart(column: BoardColumn, runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _named(columns: Mapping[str, Sequence[Run]]) -> Iterable[tuple[str, Identity, dict[str, Run]]]:
-    """Rows: one for each model, and one more for each further run of it in the same column.
+    """Yield a row for each model, and one more for each further run of it in the same column.
 
-    Where a model was asked one thing with several prompts, each prompt has rows of its own.
+    If a model ran a task with several prompts, each prompt has separate rows.
     """
     several = _several_prompts(columns.values())
     rows: dict[tuple[Identity, str], dict[int, dict[str, Run]]] = {}
@@ -255,8 +259,9 @@ def _named(columns: Mapping[str, Sequence[Run]]) -> Iterable[tuple[str, Identity
 
 def _several_prompts(columns: Iterable[Sequence[Run]]) -> set[Identity]:
     prompts: dict[Any, set[str]] = defaultdict(set)
-    for run in (run for runs in columns for run in runs):
-        if (benchmark := run.manifest.benchmark) is not None and run.source is None:
+    for run in chain.from_iterable(columns):
+        benchmark = run.manifest.benchmark
+        if benchmark is not None and run.source is None:
             in_prompt = studies_of(benchmark.name).in_prompt
             options = {k: v for k, v in benchmark.options.items() if k != in_prompt}
             alike = orjson.dumps(options, option=orjson.OPT_SORT_KEYS)
@@ -295,16 +300,16 @@ def _rank(row: BoardRow, column: BoardColumn) -> tuple[float, str, str]:
 
 
 def _mark_best(column: BoardColumn, rows: Sequence[BoardRow]) -> None:
-    """Those who rank first; none where all are the same, or without a direction.
+    """Mark the rows that rank first; none if all values are equal or the direction is unknown.
 
-    Numbers that stand apart take no part.
+    Numbers that aren't ranked don't count.
     """
-    values = [
-        (value, row)
-        for row in rows
-        if (cell := row.cells.get(column.id)) and (value := cell.place_value) is not None
-        if column.id not in row.apart
-    ]
+    values = []
+    for row in rows:
+        cell = row.cells.get(column.id)
+        value = cell.place_value if cell else None
+        if value is not None and column.id not in row.apart:
+            values.append((value, row))
     distinct = {value for value, _ in values}
     if len(distinct) < 2 or column.higher_is_better is None:
         return
@@ -315,7 +320,7 @@ def _mark_best(column: BoardColumn, rows: Sequence[BoardRow]) -> None:
 
 
 def _with_shown_names(rows: Sequence[BoardRow]) -> list[BoardRow]:
-    """Every name on one line and of a bearable length, different ones still different."""
+    """Return rows with names on one line of at most 60 characters, still distinct."""
     taken: set[tuple[str, str | None]] = set()
     renamed = []
     for row in rows:
@@ -338,10 +343,11 @@ def tell_apart(
     bound: Set[str],
     always_named: Set[str] = frozenset(),
 ) -> list[str]:
-    """`name=value` of the options that are set and in which something differs from its like.
+    """Return `name=value` of the set options that differ from those of similar columns.
 
-    Those in `shown` are told anyway. One in `bound` that is not set says nothing: only a random
-    position has a seed, only retrieved passages a retriever.
+    Args:
+        bound: Options that mean nothing if unset: only a random position has a seed.
+        always_named: Options to name even if they don't differ.
     """
     parts = []
     for name, value in sorted(options.items()):
@@ -354,15 +360,17 @@ def tell_apart(
 
 
 def short_names(values: Iterable[str]) -> dict[str, str]:
-    """Value → a beginning of it, up to a `:`, `,`, `|` or `[`, that no other value has.
+    """Return a distinct start of each value, up to a `:`, `,`, `|` or `[`.
 
-    A value of up to 40 characters stays whole; a checksum is cut within.
+    Values of up to 40 characters stay whole. Checksums are cut.
     """
     distinct = set(values)
     names = {}
     for value in distinct:
         cuts = [m.start() for m in _CUT.finditer(value) if m.start()]
-        starts = [value[:cut] for cut in ([_FEW] if _CHECKSUM.fullmatch(value) else cuts)]
+        starts = [
+            value[:cut] for cut in ([_CHECKSUM_LENGTH] if _CHECKSUM.fullmatch(value) else cuts)
+        ]
         alone = (s for s in starts if not any(v.startswith(s) for v in distinct - {value}))
         names[value] = value if len(value) <= LONG else next(alone, value)
     return names

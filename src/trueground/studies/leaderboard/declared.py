@@ -50,7 +50,11 @@ Cells = list[list[BoardCell | None]]
 
 
 def study_tables(board: Board, baseline: str | None = None) -> list[StudyTable]:
-    """Every declared table that has rows. Raises UsageError where no model is the `baseline`."""
+    """Return every declared table that has rows.
+
+    Raises:
+        UsageError: No model is the `baseline`.
+    """
     tables_found = []
     for benchmark in dict.fromkeys(c.benchmark for c in board.columns if c.benchmark):
         columns = [column for column in board.columns if column.benchmark == benchmark]
@@ -69,35 +73,35 @@ def study_tables(board: Board, baseline: str | None = None) -> list[StudyTable]:
     if baseline is not None and not any(table.baseline for table in tables_found):
         named = sorted({row.name for row in board.rows if row.runs})
         raise UsageError(
-            f"--baseline {baseline}: no such model beside others in runs that have versions here. "
+            f"--baseline {baseline}: no run of that model can be compared with other models. "
             f"Name one of: {', '.join(named) or 'none'}."
         )
     return tables_found
 
 
-# ---- which columns stand in one table: those that were asked alike ----
+# ---- columns of one table: those with the same settings ----
 
 
 @dataclass(frozen=True)
 class Group:
-    """Columns that were asked alike, each at its place of the study's dimension, in order."""
+    """Columns with the same settings, each at its level of the study's dimension, in order."""
 
     title: str
     columns: list[tuple[str, BoardColumn]]
 
     @property
     def places(self) -> list[str]:
-        """Each once; one without a name where the study has no dimension."""
+        """The distinct levels; one without a name if the study has no dimension."""
         return list(dict.fromkeys(place for place, _ in self.columns))
 
 
 def group_columns(
     study: Study, columns: Sequence[BoardColumn], bound: frozenset[str]
 ) -> list[Group]:
-    """The groups in the order of the columns; a study without places has one for each column.
+    """Return the groups in the order of the columns; one per column if the study has no levels.
 
-    A group is made by its fullest column: with it stand all whose options are the same wherever
-    both have them. So the tasks without distractors stand beside those with every kind of them.
+    The column with the most options makes a group, of all columns with the same values of the
+    options that both have. So tasks without distractors join those with every kind of them.
     """
     levels_of_study = study.list_levels((column.task, column.options) for column in columns)
     moved = study.moved_options()
@@ -148,7 +152,7 @@ def _rest(column: BoardColumn, moved: set[str], bound: frozenset[str]) -> Rest:
 def _titles(
     seeds: Sequence[BoardColumn], rests: Mapping[str, Rest], study: Study, bound: frozenset[str]
 ) -> list[str]:
-    """The values of `named`, and the options by which a group differs from its like."""
+    """Return the values of `named`, and the options in which a group differs from others."""
     heads = [study.heading_of(seed.task, seed.options) for seed in seeds]
     titles = []
     for seed, head in zip(seeds, heads, strict=True):
@@ -165,7 +169,7 @@ def _titles(
 
 
 class _Evaluation:
-    """Makes the tables of one benchmark."""
+    """Builder of the tables of one benchmark."""
 
     def __init__(self, board: Board, benchmark: str) -> None:
         self._board, self._benchmark = board, benchmark
@@ -173,7 +177,7 @@ class _Evaluation:
         self._keys: dict[tuple[str, Measure, bool], str | None] = {}
 
     def table(self, study: Study, group: Group) -> StudyTable:
-        """The table, without measures that no row has."""
+        """Return the table, without measures that no row has."""
         pairs: list[tuple[BoardRow, StudyRow]] = []
         missing: list[str] = []
         for row in self._board.rows:
@@ -215,14 +219,14 @@ class _Evaluation:
             over_models=coefficients,
         )
 
-    # ---- what one model has ----
+    # ---- one model ----
 
     def _row(
         self, study: Study, group: Group, row: BoardRow, missing: list[str]
     ) -> StudyRow | None:
-        """The model's row, None where it has too little for this study.
+        """Return the model's row, or None if it has too few runs for this study.
 
-        Names of models that lack one thing only are added to `missing`.
+        Models that lack a single number are added to `missing`.
         """
         picks = self._picks(group, row)
         present = [pick for pick in picks.values() if pick]
@@ -242,7 +246,8 @@ class _Evaluation:
                 }
         elif isinstance(study, Mean):
             extra = _combined(row, cells[0]) if all(cells[0]) else None
-            missing += [row.name] * bool(extra is None and present and row.source is None)
+            if extra is None and present and row.source is None:
+                missing.append(row.name)
         elif isinstance(study, Scatter):
             # The first two measures are of the two places, if there are two.
             cells = [[line[k if k < len(line) else 0]] for k, line in enumerate(cells)]
@@ -265,7 +270,7 @@ class _Evaluation:
         )  # fmt: skip
 
     def _picks(self, group: Group, row: BoardRow) -> dict[str, Pick | None]:
-        """Its run at each place; of several one over the same questions as the first place's."""
+        """Return the run at each level, if possible over the questions of the first level's."""
         picks: dict[str, Pick | None] = {}
         first: Pick | None = None
         for place in group.places:
@@ -284,7 +289,7 @@ class _Evaluation:
         return picks
 
     def _cell(self, row: BoardRow, pick: Pick | None, measure: Measure) -> BoardCell | None:
-        """What the model has there, where it has a mean."""
+        """Return the model's cell if it has a mean."""
         if pick is None:
             return None
         column, run = pick
@@ -319,8 +324,9 @@ class _Evaluation:
         return BoardCell(yes / n, n=n, scored=n, run=run.label) if n else None
 
     def _key(self, column: BoardColumn, measure: Measure, of_paper: bool) -> str | None:
-        """How own runs of a column, or a paper's, spell a metric: as closely as can be to the
-        headline; None where none has the metric.
+        """Return the spelling of a metric in user runs or papers that is closest to the headline.
+
+        None if no run has the metric.
         """
         if not measure.metric:
             return column.metric
@@ -352,7 +358,7 @@ class _Evaluation:
         return self._keys[cache_key]
 
     def _spellings(self, group: Group, measure: Measure) -> list[str]:
-        """Of a measure's metric: those of own runs, else those of papers, else its label."""
+        """Return the spellings of a measure's metric in user runs, else in papers."""
         if not measure.share_of:
             for paper in (False, True):
                 keys = [self._key(column, measure, paper) for _, column in group.columns]
@@ -360,7 +366,7 @@ class _Evaluation:
                     return list(dict.fromkeys(filter(None, keys)))
         return [measure.name]
 
-    # ---- what its runs tell together ----
+    # ---- several runs of one model ----
 
     def _point(
         self,
@@ -370,10 +376,11 @@ class _Evaluation:
         cells: Sequence[BoardCell | None],
         missing: list[str],
     ) -> dict[str, Any] | None:
-        """The model's size, or how often it declined; None where what it takes is not there."""
+        """Return the model's size, or how often it declined; None if that is unknown."""
         if study.sizes:
             size = size_of(row.model, row.facts)
-            missing += [row.name] * bool(cells[0] and not size)
+            if cells[0] and not size:
+                missing.append(row.name)
             return {"size": size} if cells[0] and size else None
         if not study.declining:
             return {}
@@ -392,9 +399,9 @@ class _Evaluation:
     def _changes(
         self, study: Delta, group: Group, picks: Mapping[str, Pick | None], cells: Cells
     ) -> dict[str, Any] | None:
-        """The changes by measure and step; None for a model that stands in another group too.
+        """Return the changes by measure and step, or None if the model belongs to another group.
 
-        Models that did not see what makes the group are in a group of their own.
+        Models without the columns that make the group have a separate group.
         """
         steps = [(a, b) for a, b in study.steps if a in picks and b in picks]
         max_options = max(len(column.options) for _, column in group.columns)
@@ -412,9 +419,9 @@ class _Evaluation:
         return {"changes": changes}
 
     def _unlike_step(self, before: Pick | None, after: Pick | None, measure: Measure) -> str | None:
-        """How two runs differ so that a change between them means nothing.
+        """Return the difference that makes two runs incomparable, or None.
 
-        Another task has other questions; then metric and limit must be the same.
+        Different tasks have different questions, so only metric and limit must be the same.
         """
         if before is None or after is None or before[1].source is not None:
             return None
@@ -432,7 +439,7 @@ class _Evaluation:
 
 
 def _combined(row: BoardRow, cells_of_row: Sequence[BoardCell | None]) -> dict[str, Any]:
-    """The mean over the tasks, and what it is ranked by where one is over fewer items."""
+    """Return the mean over the tasks, and its rank value if one is over fewer items."""
     cells = [cell for cell in cells_of_row if cell]
     placed_by = math.fsum(cell.place_value or 0.0 for cell in cells) / len(cells)
     return {

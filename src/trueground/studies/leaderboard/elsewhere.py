@@ -36,8 +36,8 @@ def paper_runs(columns: Sequence[BoardColumn]) -> list[Run]:
     What is comparable each benchmark says (`Studies.comparable`). Raises UsageError where there is
     nothing.
     """
-    found = [run for column in columns for run in _column_runs(column)]
-    if not found:
+    runs = [run for column in columns for run in _column_runs(column)]
+    if not runs:
         titles = ", ".join(column.title for column in columns) or "none"
         printed = [b.studies.printed for b in all_benchmarks().values()]
         raise UsageError(
@@ -45,16 +45,16 @@ def paper_runs(columns: Sequence[BoardColumn]) -> list[Run]:
             f"{', '.join(filter(None, printed))}; the runs here are: {titles}. Leave the option "
             "out."
         )
-    return found
+    return runs
 
 
 def paper_ranks(columns: Sequence[BoardColumn]) -> list[dict[str, Any]]:
     """The printed ranks of every task that stands on the board beside its original."""
     tasks = {(c.benchmark, c.task) for c in columns}
-    asked = {(c.benchmark, c.options.get(studies_of(c.benchmark).original)) for c in columns}
-    found = []
+    originals = {(c.benchmark, c.options.get(studies_of(c.benchmark).original)) for c in columns}
+    rankings = []
     for benchmark, task in dict.fromkeys((c.benchmark, c.task) for c in columns):
-        for table in _tables(benchmark) if (benchmark, task) in tasks & asked else ():
+        for table in _tables(benchmark) if (benchmark, task) in tasks & originals else ():
             ranks = sorted((r for r in table.ranks if r.task == task), key=lambda r: r.original)
             rows = [
                 {"name": r.model, "original": r.original, "new": r.new, "difference": r.difference}
@@ -62,28 +62,28 @@ def paper_ranks(columns: Sequence[BoardColumn]) -> list[dict[str, Any]]:
             ]
             if rows:
                 where = {"source": table.source, "place": table.place, "task": task}
-                found.append({**where, "rows": rows})
-    return found
+                rankings.append({**where, "rows": rows})
+    return rankings
 
 
 def _tables(benchmark: str | None) -> Sequence[PublishedTable]:
-    known = find_benchmark(benchmark)
-    return known.published if known else ()
+    benchmark_found = find_benchmark(benchmark)
+    return benchmark_found.published if benchmark_found else ()
 
 
 def _column_runs(column: BoardColumn) -> list[Run]:
     """One run for each model: of the first table that has it, with other metrics of later ones."""
-    studies, wanted = studies_of(column.benchmark), _key(column, column.metric)
-    found: dict[str, Run] = {}
+    studies, headline = studies_of(column.benchmark), _key(column, column.metric)
+    run_of: dict[str, Run] = {}
     tables = []
     for table in _tables(column.benchmark):
         by_model = table.scores_by_model(column.task, partial(_is_comparable, column))
         tables.append((table.place, by_model))
         for model, scores in by_model.items():
-            if studies.any_metric or any(_key(column, s.metric) == wanted for s in scores):
-                found.setdefault(model, _run(column, table, model))
+            if studies.any_metric or any(_key(column, s.metric) == headline for s in scores):
+                run_of.setdefault(model, _run(column, table, model))
     for place, by_model in tables:
-        for model, run in found.items():
+        for model, run in run_of.items():
             others = {
                 score.metric: MetricEntry(mean=score.value, sd=score.sd)
                 for score in by_model.get(model, ())
@@ -92,8 +92,8 @@ def _column_runs(column: BoardColumn) -> list[Run]:
             }
             if others and place not in (run.place or ""):
                 run.summary.metrics.update(others)
-                found[model] = replace(run, place=f"{run.place}; {place}")
-    return list(found.values())
+                run_of[model] = replace(run, place=f"{run.place}; {place}")
+    return list(run_of.values())
 
 
 def _run(column: BoardColumn, table: PublishedTable, model: str) -> Run:
@@ -156,39 +156,45 @@ def beside_published(board: Board) -> list[str]:
     coded: dict[str, list[str]] = defaultdict(list)
     titles, cut = [], []
     for column in board.columns:
-        ours, papers = (board.runs(column, published=is_paper) for is_paper in (False, True))
-        if not ours or not papers:
+        user_runs, papers = (board.runs(column, published=is_paper) for is_paper in (False, True))
+        if not user_runs or not papers:
             continue
-        if own := [run.label for run in ours if run.manifest.limit is not None]:
+        if limited := [run.label for run in user_runs if run.manifest.limit is not None]:
             titles.append(column.title)
-            cut += own
+            cut += limited
         studies = studies_of(column.benchmark)
         for judge in studies.judges:
-            strange = [
+            judged_otherwise = [
                 run
-                for run in ours
+                for run in user_runs
                 if _has(judge, run)
                 and judge.model not in getattr(getattr(run.manifest, judge.part), "signature", "")
             ]
-            if strange and any(_has(judge, run) for run in papers):
+            if judged_otherwise and any(_has(judge, run) for run in papers):
                 named, others = judged.setdefault(judge, ([], defaultdict(list)))
                 named.append(column.title)
-                for run in strange:
-                    part = getattr(run.manifest, judge.part)
-                    who = part.name if part else f"no {judge.part} that the manifest names"
-                    others[who].append(run.label)
+                for run in judged_otherwise:
+                    used = getattr(run.manifest, judge.part)
+                    component = f"no {judge.part} that the manifest names"
+                    if used:
+                        component = used.name
+                    others[component].append(run.label)
         code = studies.code
         if code and column.metric.startswith(code.metric) and code.lacking not in column.metric:
             coded[code.reason].append(column.title)
-    found = []
+    warnings = []
     if cut:
-        found.append(f"{few(titles)}: {few(cut)} ran with a limit; the published numbers are over "
-                     "the whole task.")  # fmt: skip
+        warnings.append(
+            f"{few(titles)}: {few(cut)} ran with a limit; the published numbers are over the whole "
+            "task."
+        )
     for judge, (named, others) in judged.items():
-        told_by = "; ".join(f"{few(labels)} by {name}" for name, labels in sorted(others.items()))
-        found.append(f"{few(named)}: the published {judge.description} by {judge.model}, the runs "
-                     f"otherwise: {told_by}. Two {judge.part}s are two scales.")  # fmt: skip
-    return found + [f"{few(named)}: {words}" for words, named in coded.items()]
+        used_by = [f"{few(labels)} by {name}" for name, labels in sorted(others.items())]
+        warnings.append(
+            f"{few(named)}: the published {judge.description} by {judge.model}, the runs "
+            f"otherwise: {'; '.join(used_by)}. Two {judge.part}s are two scales."
+        )
+    return warnings + [f"{few(named)}: {reason}" for reason, named in coded.items()]
 
 
 def _has(judge: PaperJudge, run: Run) -> bool:
@@ -211,33 +217,33 @@ def outside_scores(board: Board, file: Path, models: Models) -> dict[str, Any]:
     scores, table = _read(file, models)
     keys = [(_model_key(row.model, models), row) for row in board.rows]
     present = {key for key, _ in keys}
-    found = []
+    results = []
     for score in scores:
         for column in board.columns:
-            known = [
+            matches = [
                 (row, table[key][1][score], cell.mean)
                 for key, row in keys
                 if key in table and score in table[key][1]
                 if (cell := row.cells.get(column.id)) is not None and cell.mean is not None
             ]
-            if known:
-                found.append({
+            if matches:
+                results.append({
                     "score": score,
                     "column": column.id,
                     "title": column.title,
                     "metric": column.metric,
                     "rows": [
                         {"name": row.name, "source": row.source, "outside": x, "mean": y}
-                        for row, x, y in known
+                        for row, x, y in matches
                     ],
                     "over_models": over_models(
-                        (row, row.apart.get(column.id), x, y) for row, x, y in known
+                        (row, row.apart.get(column.id), x, y) for row, x, y in matches
                     ),
                 })  # fmt: skip
     return {
         "file": file.name,
-        "scores": found,
-        "unmatched": [shown for key, (shown, _) in table.items() if key not in present],
+        "scores": results,
+        "unmatched": [name for key, (name, _) in table.items() if key not in present],
         "missing": [row.name for key, row in keys if row.source is None and key not in table],
     }
 
@@ -267,22 +273,22 @@ def _read(file: Path, models: Models) -> tuple[list[str], Table]:
         )
     table: Table = {}
     for number, row in lines[1:]:
-        place = f"{file}, line {number}"
+        location = f"{file}, line {number}"
         if len(row) != len(head):
             raise InputError(
-                f"{place}: found {len(row)} cells, expected {len(head)} as in the head line. Fix "
-                "the line; an unknown score is an empty cell."
+                f"{location}: found {len(row)} cells, expected {len(head)} as in the head line. "
+                "Fix the line; an unknown score is an empty cell."
             )
         name = row[0].strip()
         if not name or not name.isprintable():
-            raise InputError(f"{place}: found {row[0]!r}, expected the name of a model")
+            raise InputError(f"{location}: found {row[0]!r}, expected the name of a model")
         key = _model_key(name, models)
         if key in table:
             raise InputError(
-                f"{place}: {name!r} is the same model as {table[key][0]!r} above. Leave one out."
+                f"{location}: {name!r} is the same model as {table[key][0]!r} above. Leave one out."
             )
         cells = zip(head[1:], row[1:], strict=True)
-        values = {score: _number(place, score, cell.strip()) for score, cell in cells}
+        values = {score: _number(location, score, cell.strip()) for score, cell in cells}
         table[key] = name, {score: value for score, value in values.items() if value is not None}
     if not table:
         raise InputError(f"{file}: found no model below the head line. Write {_EXAMPLE}.")
@@ -303,13 +309,13 @@ def _lines(file: Path) -> list[tuple[int, list[str]]]:
         raise InputError(f"{file}: no CSV in UTF-8 ({error}). Write {_EXAMPLE}.") from error
 
 
-def _number(place: str, column: str, text: str) -> float | None:
+def _number(location: str, column: str, text: str) -> float | None:
     if text.casefold() in _MISSING:
         return None
     with suppress(ValueError):
         if math.isfinite(value := float(text)):
             return value
     raise InputError(
-        f"{place}, column {column}: found {text!r}, expected a number. Fix the cell, or leave it "
-        "empty where the score is not known."
+        f"{location}, column {column}: found {text!r}, expected a number. Fix the cell, or leave "
+        "it empty if the score is unknown."
     )

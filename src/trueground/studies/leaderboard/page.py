@@ -46,7 +46,7 @@ from trueground.text import REFUSAL_RULES, few, several
 from trueground.types import Status
 
 LEADERBOARD_MARK = "trueground-leaderboard-1"
-_SEEN = 2  # warnings that are seen at once, above the table
+_MAX_OPEN_WARNINGS = 2  # More warnings are folded.
 
 
 def leaderboard_page(
@@ -72,12 +72,12 @@ def leaderboard_page(
     short = [table for table in board["studies"] if table["short"] is not None]
     warnings: list[Block] = []
     if board["warnings"]:
-        words = "Not everything here can simply be compared."
+        summary = "Not everything here can simply be compared."
         listed: Block = Bullets(list(board["warnings"]))
-        many = len(board["warnings"]) > _SEEN
+        is_long = len(board["warnings"]) > _MAX_OPEN_WARNINGS
         warnings = [
-            Text([Span.strong(words)], "warning"),
-            Fold("Why", [listed]) if many else listed,
+            Text([Span.strong(summary)], "warning"),
+            Fold("Why", [listed]) if is_long else listed,
         ]
     return Page(
         kind="leaderboard",
@@ -105,13 +105,13 @@ def _lead(board: Json) -> Rich:
         for row in board["rows"]
         if not row["source"] and tasks.keys() & row["cells"].keys()
     }
-    told: list[str | Span] = [several(len(board["runs"]), "run")]
+    spans: list[str | Span] = [several(len(board["runs"]), "run")]
     if tasks:
-        told += [f" of {several(len(models), 'model')} on "]
-        told += [Span.strong(", ".join(sorted(set(tasks.values()))))]
+        spans += [f" of {several(len(models), 'model')} on "]
+        spans += [Span.strong(", ".join(sorted(set(tasks.values()))))]
     if sources := _sources(board):
-        told.append(f", among the published numbers of {'; '.join(sources)}")
-    return [*told, "."]
+        spans.append(f", among the published numbers of {'; '.join(sources)}")
+    return [*spans, "."]
 
 
 def _sources(board: Json) -> list[str]:
@@ -125,43 +125,46 @@ def _scores(board: Json) -> Part:
     columns, title = [Head("Model")], {column["id"]: column["title"] for column in board["columns"]}
     reasons: list[Rich] = []
     for column in board["columns"]:
-        every = (row["cells"].get(column["id"]) for row in board["rows"])
-        cells = [cell for cell in every if cell]
+        column_cells = (row["cells"].get(column["id"]) for row in board["rows"])
+        cells = [cell for cell in column_cells if cell]
         columns.append(estimates(_column_label(column, cells), cells, column["higher_is_better"]))
     rows = []
     for row in board["rows"]:
         scores = [_score(row, column) for column in board["columns"]]
         rows.append(model_row(row, scores, apart_words(row, title)))
-        unscored = (
-            (f"{row['name']}: {', '.join(why)}", column["title"])
-            for column in board["columns"]
-            if (cell := row["cells"].get(column["id"])) and (why := _why_not(cell, column))
-        )
-        reasons += [f"{words}: {names}" for words, names in join_alike(unscored)]
+        unscored = []
+        for column in board["columns"]:
+            cell = row["cells"].get(column["id"])
+            counts = _list_unscored(cell, column) if cell else []
+            if counts:
+                unscored.append((f"{row['name']}: {', '.join(counts)}", column["title"]))
+        reasons += [f"{text}: {names}" for text, names in join_alike(unscored)]
     all_cells = [cell for row in board["rows"] for cell in row["cells"].values()]
-    told = ["Mean, interval, and how many answers were scored; the best of each column is bold."]
+    notes_on_means = [
+        "Mean, interval, and how many answers were scored; the best of each column is bold."
+    ]
     if any(cell["averaged_over"] for cell in all_cells):
-        told.append("Averages over datasets are unweighted.")
+        notes_on_means.append("Averages over datasets are unweighted.")
     if any(row["apart"] for row in board["rows"]):
-        told.append("Grey rows are over other data or other items and are not ranked.")
+        notes_on_means.append("Grey rows are over other data or other items and are not ranked.")
     fewer = fewer_items(board)
     table = Table(columns, rows, sortable=True, intervals=True)
-    notes: list[Block] = [Text(" ".join([*told, *fewer]), "quiet")]
+    notes: list[Block] = [Text(" ".join([*notes_on_means, *fewer]), "quiet")]
     blocks: list[Block] = []
     if reasons:
         blocks.append(Fold("Answers without a score", [Bullets(reasons)]))
     if sources := _sources(board):
-        # One cell may go back to several tables.
-        places = {
-            place for cell in all_cells for place in (cell["place"] or "").split("; ") if place
-        }
+        # One cell may come from several tables.
+        tables: set[str] = set()
+        for cell in all_cells:
+            tables.update(filter(None, (cell["place"] or "").split("; ")))
         blocks.append(
             Text(f"Rows marked “published” are printed numbers: {'; '.join(sources)} "
-                 f"({'; '.join(sorted(places))}). They have no interval.", "quiet")
+                 f"({'; '.join(sorted(tables))}). They have no interval.", "quiet")
         )  # fmt: skip
-    shown: list[Block] = [table, Only("page", [*notes, *blocks])]
-    shown.append(Only("text", [Text(note) for note in fewer]))
-    return Part("Scores", shown, id="board")
+    all_blocks: list[Block] = [table, Only("page", [*notes, *blocks])]
+    all_blocks.append(Only("text", [Text(note) for note in fewer]))
+    return Part("Scores", all_blocks, id="board")
 
 
 def _column_label(column: Json, cells: Sequence[Json]) -> Rich:
@@ -180,18 +183,19 @@ def _score(row: Json, column: Json) -> Cell:
     cell = row["cells"].get(column["id"])
     if cell is None:
         return [Span.quiet("–" if row["source"] else "not run")]
-    shown = estimate(cell)
-    if shown is not None and cell["scored"] is not None and cell["scored"] == cell["n"]:
+    value = estimate(cell)
+    if value is not None and cell["scored"] is not None and cell["scored"] == cell["n"]:
         more = f"{cell['scored']:,} scored"
-        shown.note = f"{shown.note}; {more}" if shown.note else more
-    return shown
+        value.note = f"{value.note}; {more}" if value.note else more
+    return value
 
 
-def _why_not(cell: Json, column: Json) -> list[str]:
-    words = {status.value: status.description for status in Status}
+def _list_unscored(cell: Json, column: Json) -> list[str]:
+    description_of = {status.value: status.description for status in Status}
     if column["benchmark"]:
-        words[Status.TOO_LONG.value] = "too long for the model"
-    return [f"{count:,}: {words.get(why, why)}" for why, count in cell["unscored"].items()]
+        description_of[Status.TOO_LONG.value] = "too long for the model"
+    counts = cell["unscored"].items()
+    return [f"{count:,}: {description_of.get(status, status)}" for status, count in counts]
 
 
 # ---- further sections ----
@@ -222,8 +226,8 @@ def _sizes(board: Json) -> list[Part]:
         cells += [""] * 4
         if facts is not None:
             weights = "–" if facts["open"] is None else "open" if facts["open"] else "closed"
-            known = (facts["family"], facts["organization"], facts["base"], facts["training"])
-            cells = [facts["size"], *(value or "–" for value in known), weights]
+            origin = (facts["family"], facts["organization"], facts["base"], facts["training"])
+            cells = [facts["size"], *(value or "–" for value in origin), weights]
         tone: Literal["published"] | None = "published" if row["source"] else None
         rows.append(Row([model_cell(row), *cells], tone))
     table = Table(head, rows, "What the models table says about each model.", sortable=True)
@@ -237,9 +241,9 @@ def _paper_ranks(board: Json) -> list[Part]:
         names = ("Rank, original", f"Rank, {ranks['task']}", "Rank difference")
         head = [Head("Model"), *(Head(name, "number") for name in names)]
         rows = [Row(list(row.values()), "published") for row in ranks["rows"]]
-        place = ranks["place"]
-        caption = f"{ranks['source']}, {place}"
-        blocks.append(Fold(place, [Table(head, rows, caption, sortable=True)]))
+        table_name = ranks["place"]
+        caption = f"{ranks['source']}, {table_name}"
+        blocks.append(Fold(table_name, [Table(head, rows, caption, sortable=True)]))
     return [Part("Published ranks", blocks, id="ranks")] if blocks else []
 
 
@@ -268,28 +272,30 @@ def _outside(outside: Json) -> Part:
             ]
         )
     ]
-    for one in outside["scores"]:
-        score, title = one["score"], one["title"]
-        pair, known = f"{score} → {title}", one["rows"]
-        dots = [(r, r["outside"], {"mean": r["mean"]}) for r in known]
-        blocks += points([f"{pair} ", Span.code(one["metric"])], Axis(score), Axis(title), dots)
-        if len(known) < LEAST:
-            models = several(len(known), "model")
-            told = f"{pair}: no correlation over {models} of at least {LEAST}."
-            blocks.append(Text(told, "quiet"))
+    for score_entry in outside["scores"]:
+        score, title = score_entry["score"], score_entry["title"]
+        pair, row_entries = f"{score} → {title}", score_entry["rows"]
+        dots = [(r, r["outside"], {"mean": r["mean"]}) for r in row_entries]
+        blocks += points(
+            [f"{pair} ", Span.code(score_entry["metric"])], Axis(score), Axis(title), dots
+        )
+        if len(row_entries) < LEAST:
+            models = several(len(row_entries), "model")
+            text = f"{pair}: no correlation over {models} of at least {LEAST}."
+            blocks.append(Text(text, "quiet"))
         else:
-            blocks += coefficients(one["over_models"])
-        rows = [model_row(r, [r["outside"], r["mean"]]) for r in known]
+            blocks += coefficients(score_entry["over_models"])
+        rows = [model_row(r, [r["outside"], r["mean"]]) for r in row_entries]
         head = [Head("Model"), Head(score, "number"), Head(title, "number")]
         blocks.append(Fold(f"{pair}: numbers", [Table(head, rows, sortable=True)]))
     if not outside["scores"]:
-        blocks.append(Text("No model of the file stands in these runs."))
-    for words, names in (
+        blocks.append(Text("These runs have none of the models in the file."))
+    for heading, names in (
         ("In the file without a run here", outside["unmatched"]),
         ("Run here without a line in the file", outside["missing"]),
     ):
         if names:
-            blocks.append(Text(f"{words}: {', '.join(names)}.", "quiet"))
+            blocks.append(Text(f"{heading}: {', '.join(names)}.", "quiet"))
     return Part("Scores elsewhere", blocks, id="outside")
 
 
@@ -298,11 +304,11 @@ def _runs(board: Json, hrefs: Mapping[str, str]) -> Part:
     head += [Head(name, "number") for name in ("Tokens in", "out", "cached")]
     head += [Head("Cost, $", "number", digits=4), Head("Version")]
     rows = [Row(_run_cells(run, hrefs.get(run["run"]))) for run in board["runs"]]
-    known = [run["usd"] for run in board["runs"] if run["usd"] is not None]
-    if known and len(board["runs"]) > 1:
-        cells: list[Cell] = ["Cost of the runs that know theirs", *[""] * 8, math.fsum(known), ""]
+    costs = [run["usd"] for run in board["runs"] if run["usd"] is not None]
+    if costs and len(board["runs"]) > 1:
+        cells: list[Cell] = ["Cost of the runs that know theirs", *[""] * 8, math.fsum(costs), ""]
         rows.append(Row(cells, "total"))
-    caption = "Settings, outcomes and cost of each run, as its manifest tells them."
+    caption = "Settings, outcomes and cost of each run, from its manifest."
     table = Table(head, rows, caption, sortable=True)
     return Part("What each run was", [Fold(several(len(board["runs"]), "run"), [table])], id="runs")
 
@@ -314,7 +320,7 @@ def _run_cells(run: Json, href: str | None) -> list[Cell]:
     outcomes = [f"{n:,} {name.replace('_', ' ')}" for name, n in run["outcomes"].items() if n]
     prompts: list[str | Span] = []
     for name, digest in run["prompts"]:
-        prompts += [", "] * bool(prompts) + [name]
+        prompts += [", ", name] if prompts else [name]
         prompts += [" ", Span.code(digest[:12])] if digest else []
     return [
         [Span.link(run["run"], href)],

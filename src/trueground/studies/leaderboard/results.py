@@ -122,34 +122,38 @@ class StudyTable:
 
 
 def study_warnings(tables: Sequence[StudyTable]) -> list[str]:
-    """A sentence for each way in which runs that stand together asked other questions."""
+    """Return a warning for each way in which runs of one table asked different questions."""
     labels_of: dict[tuple[str, str, str], list[str]] = {}
     for table in tables:
         for row in table.rows if table.baseline is None else ():
             steps = [c.unlike for line in row.changes for c in line if c.unlike]
-            then = "No difference is told between them."
+            then = "No difference between them is shown."
             if table.kind == "sweep":
-                then = "They do not tell one from another."
+                then = "Their numbers can't be compared."
             elif row.declining and row.declining.common:
                 then = (f"Precision, recall and F1 of declining are over the "
                         f"{row.declining.common:,} in common.")  # fmt: skip
             elif table.kind == "scatter":
-                then = ("The two rates stand by themselves, without precision, recall and F1 "
+                then = ("The two rates are shown without precision, recall and F1 "
                         "of declining.")  # fmt: skip
-            for why in dict.fromkeys([*([row.unlike] if row.unlike else []), *steps]):
-                place = table.group or table.title
-                labels_of.setdefault((place, why, then), []).append(" with ".join(row.runs))
-    found = []
-    for (place, why, then), runs in labels_of.items():
-        alike = "scored alike" if why.startswith(OTHERWISE) else "over the same questions"
+            for difference_text in dict.fromkeys([*([row.unlike] if row.unlike else []), *steps]):
+                group = table.group or table.title
+                labels_of.setdefault((group, difference_text, then), []).append(
+                    " with ".join(row.runs)
+                )
+    warnings = []
+    for (group, difference_text, then), runs in labels_of.items():
+        alike = (
+            "scored alike" if difference_text.startswith(OTHERWISE) else "over the same questions"
+        )
         labels = few(list(dict.fromkeys(runs)))
-        found.append(f"{place}: {labels}: not {alike} ({why}). {then}")
-    return found
+        warnings.append(f"{group}: {labels}: not {alike} ({difference_text}). {then}")
+    return warnings
 
 
-def mean_of(found: BoardCell | None) -> float:
+def mean_of(cell: BoardCell | None) -> float:
     """The mean, 0 for none."""
-    return (found.mean or 0.0) if found else 0.0
+    return (cell.mean or 0.0) if cell else 0.0
 
 
 def change_of(
@@ -181,15 +185,17 @@ def ranked(rows: Sequence[StudyRow]) -> list[StudyRow]:
     Equal values share the better rank (1, 2, 2, 4), as in FaithEval's Tables 6 to 8.
     """
     whole = [row for row in rows if all(row.cells[0])]
-    known = [row for row in whole if not row.apart]
-    values = [[cell.place_value or 0.0 for cell in row.cells[0] if cell] for row in known]
+    comparable = [row for row in whole if not row.apart]
+    values = [[cell.place_value or 0.0 for cell in row.cells[0] if cell] for row in comparable]
     sides = list(zip(*values, strict=True))
-    found = []
-    for row, own in zip(known, values, strict=True):
-        a, b = (1 + sum(v > mine for v in side) for side, mine in zip(sides, own, strict=True))
-        found.append(replace(row, ranks=(a, b, a - b)))
-    found.sort(key=lambda row: (row.ranks or (), row.name, row.source or ""))
-    return found + [row for row in whole if row.apart]
+    rows_ranked = []
+    for row, row_values in zip(comparable, values, strict=True):
+        a, b = (
+            1 + sum(v > value for v in side) for side, value in zip(sides, row_values, strict=True)
+        )
+        rows_ranked.append(replace(row, ranks=(a, b, a - b)))
+    rows_ranked.sort(key=lambda row: (row.ranks or (), row.name, row.source or ""))
+    return rows_ranked + [row for row in whole if row.apart]
 
 
 def best_of_each(rows: Sequence[StudyRow]) -> list[StudyRow]:
@@ -215,27 +221,27 @@ def over_models(pairs: Iterable[tuple[BoardRow, str | None, float, float]]) -> l
     A model that was run twice counts once, and rows that stand apart, for the reason given, do not.
     """
     by_length = sorted(pairs, key=lambda pair: (len(pair[0].name), pair[0].name))
-    found = []
+    coefficients = []
     for source in sorted({row.source for row, *_ in by_length}, key=lambda name: name or ""):
-        own: dict[str, tuple[float, float]] = {}
+        numbers: dict[str, tuple[float, float]] = {}
         for row, apart, x, y in by_length:
             if row.source == source and not apart:
-                own.setdefault(row.model, (x, y))
-        xs, ys = [x for x, _ in own.values()], [y for _, y in own.values()]
-        found.append(
+                numbers.setdefault(row.model, (x, y))
+        xs, ys = [x for x, _ in numbers.values()], [y for _, y in numbers.values()]
+        coefficients.append(
             Coefficients(source, Correlation.of(xs, ys), Correlation.of(xs, ys, ranked=True))
         )
-    return found
+    return coefficients
 
 
 def scattered(
-    study: Scatter, made: Sequence[tuple[BoardRow, StudyRow]]
+    study: Scatter, pairs_of_rows: Sequence[tuple[BoardRow, StudyRow]]
 ) -> tuple[list[StudyRow], list[Coefficients]]:
     """The rows in order, with correlations over models; none where no model has both measures."""
-    whole = [
-        (row, found.apart, mean_of(found.cells[0][0]), mean_of(found.cells[1][0]))
-        for row, found in made
-        if all(line[0] for line in found.cells[:2])
+    complete = [
+        (row, study_row.apart, mean_of(study_row.cells[0][0]), mean_of(study_row.cells[1][0]))
+        for row, study_row in pairs_of_rows
+        if all(line[0] for line in study_row.cells[:2])
     ]
 
     def order(row: StudyRow) -> tuple[Any, ...]:
@@ -246,8 +252,12 @@ def scattered(
             return bool(row.apart), y - x
         return bool(row.apart), not all(line[0] for line in row.cells[:2]), -x, -y
 
-    rows = sorted((found for _, found in made), key=order) if whole or study.sizes else []
-    return rows, [] if study.sizes or study.declining else over_models(whole)
+    rows = (
+        sorted((study_row for _, study_row in pairs_of_rows), key=order)
+        if complete or study.sizes
+        else []
+    )
+    return rows, [] if study.sizes or study.declining else over_models(complete)
 
 
 def against(table: StudyTable, rows: Sequence[BoardRow], baseline: str) -> Iterator[StudyTable]:
@@ -256,10 +266,10 @@ def against(table: StudyTable, rows: Sequence[BoardRow], baseline: str) -> Itera
     Rates are (baseline - model) / baseline, place by place, in the table's first measure.
     """
     models = {(row.name, row.source): row.model for row in rows}
-    wanted = baseline.casefold()
+    baseline_name = baseline.casefold()
     for base in table.rows:
         names = {base.name.casefold(), models[base.name, base.source].casefold()}
-        if wanted not in names | {name.rpartition("/")[2] for name in names}:
+        if baseline_name not in names | {name.rpartition("/")[2] for name in names}:
             continue
         others = []
         for row in table.rows:
@@ -303,18 +313,20 @@ def count_declining(
     if not same_files(*runs):  # equal ids may be other questions
         return None, unlike
     try:
-        one, other = (
+        scores_a, scores_b = (
             FinishedRun.open(run.folder or Path()).read_scores([key])
             for run, key in zip(runs, keys, strict=True)
         )
     except InputError as error:
         return None, f"{unlike}; {error}"
-    _, *rows = np.intersect1d(one.ids, other.ids, assume_unique=True, return_indices=True)
+    _, *rows = np.intersect1d(scores_a.ids, scores_b.ids, assume_unique=True, return_indices=True)
     n = len(rows[0])
     if not n:
         return None, f"{unlike}; no id is in both"
-    found = [scores.values[row, 0] for scores, row in zip((one, other), rows, strict=True)]
-    first, second = (values[~np.isnan(values)].tolist() for values in found)
+    values_of_runs = [
+        scores.values[row, 0] for scores, row in zip((scores_a, scores_b), rows, strict=True)
+    ]
+    first, second = (values[~np.isnan(values)].tolist() for values in values_of_runs)
     # A limit that cut nothing off leaves the questions the same.
     common = None if {n} == {run.summary.n for run in runs} else n
     counts = _declining(sum(first), len(first), sum(second), len(second), common)

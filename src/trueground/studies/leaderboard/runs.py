@@ -122,8 +122,8 @@ class Run:
 
     def short_checksums(self) -> str:
         """The beginnings of the checksums."""
-        told = ((file.sha256 or "unknown")[:_CHECKSUM_DIGITS] for file in self.manifest.input)
-        return ", ".join(sorted(told))
+        checksums = ((file.sha256 or "unknown")[:_CHECKSUM_DIGITS] for file in self.manifest.input)
+        return ", ".join(sorted(checksums))
 
     def average(self, metric: str) -> MetricEntry | None:
         """The metric averaged over a benchmark's datasets, where it has several sources."""
@@ -137,21 +137,21 @@ class Run:
         """
         label = None if self.source else self.label
         if part is not None:
-            one = self.summary.by.get(part[0], {}).get(part[1], {}).get(metric)
-            if one is None:
+            entry = self.summary.by.get(part[0], {}).get(part[1], {}).get(metric)
+            if entry is None:
                 return None
-            return BoardCell(one.mean, one.ci, n=one.n, scored=one.scored, run=label,
+            return BoardCell(entry.mean, entry.ci, n=entry.n, scored=entry.scored, run=label,
                              place=self.place)  # fmt: skip
         whole, average = self.summary.metrics.get(metric), self.average(metric)
-        shown = average or whole
-        if shown is None:
+        headline = average or whole
+        if headline is None:
             return None
         counts = whole or MetricEntry()
         over = self.summary.averages.get(Summary.REPEAT_FIELD, {}).get(metric) if label else None
         return BoardCell(
-            mean=shown.mean,
-            ci=shown.ci,
-            ci_level=shown.ci_level or counts.ci_level,
+            mean=headline.mean,
+            ci=headline.ci,
+            ci_level=headline.ci_level or counts.ci_level,
             n=counts.n,
             scored=counts.scored,
             unscored={reason: count for reason, count in counts.unscored.items() if count},
@@ -169,15 +169,15 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     Raises InputError that names each folder without a finished run, and the next step.
     """
     folders, problems = RunFiles.find_folders(paths)
-    found: list[Run] = []
+    runs: list[Run] = []
     for label, folder in label_runs(folders):
         try:
-            found.append(_read(folder, label))
+            runs.append(_read(folder, label))
         except InputError as error:
             problems.append(str(error))
     if problems:
         raise InputError("\n".join(problems))
-    return sorted(found, key=lambda run: run.label)
+    return sorted(runs, key=lambda run: run.label)
 
 
 def label_runs(folders: Sequence[Path]) -> list[tuple[str, Path]]:
@@ -188,12 +188,14 @@ def label_runs(folders: Sequence[Path]) -> list[tuple[str, Path]]:
     """
     parts = {folder: folder.resolve().parts for folder in folders}
     labels = []
-    for folder, own in parts.items():
-        others = [p for p in parts.values() if p is not own]
+    for folder, parts_of_path in parts.items():
+        others = [p for p in parts.values() if p is not parts_of_path]
         depth = 1 if any(map(str.isalpha, folder.resolve().name)) else 2
-        while depth < len(own) and any(p[-depth:] == own[-depth:] for p in others):
+        while depth < len(parts_of_path) and any(
+            p[-depth:] == parts_of_path[-depth:] for p in others
+        ):
             depth += 1
-        label = "/".join(own[-depth:])  # which may have bytes that are no UTF-8
+        label = "/".join(parts_of_path[-depth:])  # which may have bytes that are no UTF-8
         labels.append((label.encode("utf-8", "replace").decode(), folder))
     return labels
 
@@ -210,8 +212,10 @@ def _read(folder: Path, label: str) -> Run:
             "it again, or leave the folder out."
         )
     summary = msgspec.convert(content, RunSummary, from_attributes=True)
-    if (told := summary.verdicts) and (one := told.grounded) and not manifest.benchmark:
-        share = MetricEntry(one.share, one.ci, told.ci_level, summary.n, summary.n)
+    verdicts = summary.verdicts
+    grounded = verdicts.grounded if verdicts else None
+    if verdicts and grounded and not manifest.benchmark:
+        share = MetricEntry(grounded.share, grounded.ci, verdicts.ci_level, summary.n, summary.n)
         summary.metrics = {GROUNDED: share} | summary.metrics
     return Run(label, manifest, summary, folder=folder)
 
@@ -234,23 +238,23 @@ def difference(one: Run, other: Run, skips: str = "") -> str | None:
     if one is other or one.source is not None or other.source is not None:
         return None
     a, b = one.manifest, other.manifest
-    found = []
+    differences = []
     if not same_files(one, other):
         named = (run.short_checksums() or "none" for run in (one, other))
-        found.append(f"data (sha256) {' and '.join(named)}")
+        differences.append(f"data (sha256) {' and '.join(named)}")
     if a.limit != b.limit:
-        found.append(limits(one, other))
+        differences.append(limits(one, other))
     if a.repeats != b.repeats:
-        found.append(f"answers to each question {a.repeats:,} and {b.repeats:,}")
-    if not found and one.summary.n != other.summary.n:
-        found.append(f"number of answers {one.summary.n:,} and {other.summary.n:,}")
-    if not found and a.limit is not None:
+        differences.append(f"answers to each question {a.repeats:,} and {b.repeats:,}")
+    if not differences and one.summary.n != other.summary.n:
+        differences.append(f"number of answers {one.summary.n:,} and {other.summary.n:,}")
+    if not differences and a.limit is not None:
         ways = {str(run.options.get(skips)) for run in (one, other)}
         if "skip" in ways and len(ways) > 1:
-            found.append(
+            differences.append(
                 f"the first {a.limit:,} of all and the first {a.limit:,} with what it needs"
             )
-    return "; ".join(found) or None
+    return "; ".join(differences) or None
 
 
 def limits(one: Run, other: Run) -> str:

@@ -108,8 +108,12 @@ class Leaderboard:
 
     def page(self, links: Mapping[Path, str] | None = None) -> Page:
         """The page as blocks. `links` lead to the pages of runs, by their directories."""
-        known = links or {}
-        hrefs = {label: known[path] for label, path in self.folders.items() if path in known}
+        links_by_path = links or {}
+        hrefs = {
+            label: links_by_path[path]
+            for label, path in self.folders.items()
+            if path in links_by_path
+        }
         return leaderboard_page(self.raw, self.prompts, hrefs)
 
     def write(self, out: Path) -> Path:
@@ -137,16 +141,16 @@ def leaderboard_data(
     that is no such table, UsageError where nothing published is comparable or no model has the
     baseline's name.
     """
-    found = read_runs(runs)
-    known = load_models(models)
-    board = lay_out(found, known)
+    runs_read = read_runs(runs)
+    models_by_name = load_models(models)
+    board = lay_out(runs_read, models_by_name)
     if with_published:
-        board = lay_out([*found, *paper_runs(board.columns)], known)
-    elsewhere = None if outside is None else outside_scores(board, outside, known)
+        board = lay_out([*runs_read, *paper_runs(board.columns)], models_by_name)
+    elsewhere = None if outside is None else outside_scores(board, outside, models_by_name)
     unmatched = [] if elsewhere is None or elsewhere["scores"] else [no_match(elsewhere)]
     studies = study_tables(board, baseline)
     notices: dict[str, list[str]] = {}
-    for run in found:
+    for run in runs_read:
         for notice in run.manifest.benchmark.notices if run.manifest.benchmark else ():
             notices.setdefault(notice, []).append(run.label)
     data = {
@@ -164,7 +168,7 @@ def leaderboard_data(
         **{
             # Parts are the datasets of a run, or what else a benchmark tells apart (Truly-Ground's
             # factors, as in its Tables 8 to 11).
-            name: [one for c in board.columns if (one := _split(board, c, name == "datasets"))]
+            name: [split for c in board.columns if (split := _split(board, c, name == "datasets"))]
             for name in ("datasets", "factors")
         },
         "outside": elsewhere,
@@ -211,8 +215,8 @@ def _split(board: Board, column: BoardColumn, of_datasets: bool) -> Json | None:
             if column.metric in metrics
         }
         rows += [(row, parts)] if parts else []
-    names = sorted({part for _, parts in rows for part in parts}, key=lambda one: (
-        one[0], one[1].casefold()))  # fmt: skip
+    names = sorted({part for _, parts in rows for part in parts}, key=lambda names_of_part: (
+        names_of_part[0], names_of_part[1].casefold()))  # fmt: skip
     return {
         "column": column.id,
         "title": column.title,
@@ -223,7 +227,7 @@ def _split(board: Board, column: BoardColumn, of_datasets: bool) -> Json | None:
                 "source": row.source,
                 "means": [parts.get(name, MetricEntry()).mean for name in names],
                 "counts": [parts.get(name, MetricEntry()).scored for name in names],
-                "average": shown.mean if (shown := row.cells.get(column.id)) else None,
+                "average": cell.mean if (cell := row.cells.get(column.id)) else None,
             }
             for row, parts in rows
         ],
@@ -231,14 +235,14 @@ def _split(board: Board, column: BoardColumn, of_datasets: bool) -> Json | None:
 
 
 def _run_facts(board: Board) -> list[Json]:
-    """Every run of the board once, in the order of the rows, as its manifest tells it."""
-    found: dict[str, Json] = {}
+    """Return every run of the board once, in the order of the rows, from its manifest."""
+    facts: dict[str, Json] = {}
     for row in board.rows:
         for column in board.columns:
             run = row.runs.get(column.id)
-            if run is not None and run.source is None and run.label not in found:
-                found[run.label] = _facts(run, row.name, column.title)
-    return list(found.values())
+            if run is not None and run.source is None and run.label not in facts:
+                facts[run.label] = _facts(run, row.name, column.title)
+    return list(facts.values())
 
 
 def _facts(run: Run, name: str, task: str) -> Json:
@@ -271,24 +275,29 @@ def _facts(run: Run, name: str, task: str) -> Json:
 
 
 def _warnings(board: Board) -> list[str]:
-    found: list[tuple[str, str]] = []
+    differing: list[tuple[str, str]] = []
     for column in board.columns:
         compared = _COMPARED_SCORES
         if column.benchmark is not None:
             alike = studies_of(column.benchmark).alike
-            own = {words: partial(_of_options, of) for words, of in alike.items()}
-            compared = own | _COMPARED
-        for what, value in compared.items():
+            paper_comparisons = {message: partial(_of_options, of) for message, of in alike.items()}
+            compared = paper_comparisons | _COMPARED
+        for setting, value in compared.items():
             groups: dict[str, list[str]] = defaultdict(list)
             for run in board.runs(column, published=False):
                 groups[value(run, column)].append(run.label)
-            told = [f"{text or 'none'} in {few(ls)}" for text, ls in sorted(groups.items())]
-            if len(told) > 1:
-                words = f"the runs differ in {what}: {'; '.join(told)}."
-                found.append((words, column.title))
-    again = ((words, one.title) for one in board.columns for words in _run_again(board, one))
+            values = [f"{text or 'none'} in {few(ls)}" for text, ls in sorted(groups.items())]
+            if len(values) > 1:
+                message = f"the runs differ in {setting}: {'; '.join(values)}."
+                differing.append((message, column.title))
+    repeats = (
+        (message, column_.title)
+        for column_ in board.columns
+        for message in _run_again(board, column_)
+    )
     differ, repeated = (
-        [f"{names}: {words}" for words, names in join_alike(told)] for told in (found, again)
+        [f"{names}: {message}" for message, names in join_alike(values)]
+        for values in (differing, repeats)
     )
     return [*differ, *beside_published(board), *repeated]
 

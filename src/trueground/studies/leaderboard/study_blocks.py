@@ -62,18 +62,20 @@ def study_sections(tables: Sequence[Json]) -> list[Part]:
     for table in tables:
         parts.setdefault(table["id"], []).append(table)
     sections = []
-    for name, own in parts.items():
-        notes: list[Block] = [Text(own[0]["note"])] if own[0]["note"] else []
+    for name, tables_of_study in parts.items():
+        notes: list[Block] = (
+            [Text(tables_of_study[0]["note"])] if tables_of_study[0]["note"] else []
+        )
         blocks: list[Block] = [Only("page", notes)]
-        for place, table in enumerate(own):
-            drawn = _drawn(table)
-            if len(own) > 1:
+        for position, table in enumerate(tables_of_study):
+            table_blocks = _drawn(table)
+            if len(tables_of_study) > 1:
                 label = table["group"] or " → ".join(table["places"]) or table["title"]
-                drawn = [Fold(label, drawn, open=place < _OPEN)]
+                table_blocks = [Fold(label, table_blocks, open=position < _OPEN)]
             elif table["group"]:  # on the page it is the title of the chart
                 blocks.append(Only("text", [Text(table["group"])]))
-            blocks += drawn
-        sections.append(Part(own[0]["title"], blocks, id=name))
+            blocks += table_blocks
+        sections.append(Part(tables_of_study[0]["title"], blocks, id=name))
     return sections
 
 
@@ -85,23 +87,23 @@ def model_cell(row: Json) -> list[str | Span]:
 
 def apart_words(row: Json, titles: Mapping[str, str]) -> list[str]:
     """Return why the row is not ranked, each reason once, with its columns."""
-    told = join_alike((why, titles[key]) for key, why in row["apart"].items())
-    return [f"{why}: {names}" for why, names in told]
+    grouped = join_alike((reason, titles[key]) for key, reason in row["apart"].items())
+    return [f"{reason}: {names}" for reason, names in grouped]
 
 
 def model_row(row: Json, cells: Sequence[Cell], apart: Sequence[str] = ()) -> Row:
     """A row of a model: the user's own, a paper's, or grey where it is not to be ranked."""
     title = f"not ranked: {'; '.join(dict.fromkeys(apart))}" if apart else None
-    found = Row([model_cell(row), *cells], "published" if row["source"] else "own", title)
+    model_cells = Row([model_cell(row), *cells], "published" if row["source"] else "own", title)
     if apart:
-        found.tone = "apart"
-    return found
+        model_cells.tone = "apart"
+    return model_cells
 
 
 def fewer_items(board: Json) -> list[str]:
     """What the mark † beside a mean says, if there is one."""
     cells = [cell for row in board["rows"] for cell in row["cells"].values()]
-    return [_FEWER] * any(cell["placed_by"] is not None for cell in cells)
+    return [_FEWER] if any(cell["placed_by"] is not None for cell in cells) else []
 
 
 def estimate(cell: Json | None) -> Estimate | None:
@@ -155,11 +157,16 @@ def points(
     """A chart of models at (x, cell); published ones are one hollow series. None for too few."""
     if len(dots) < LEAST:
         return []
-    own = [dot for dot in dots if not dot[0]["source"]]
+    user_dots = [dot for dot in dots if not dot[0]["source"]]
     papers = [dot for dot in dots if dot[0]["source"]]
-    named = [(dot[0]["name"], [dot]) for dot in own] if len(own) <= _MANY else [("runs", own)]
+    named = (
+        [(dot[0]["name"], [dot]) for dot in user_dots]
+        if len(user_dots) <= _MANY
+        else [("runs", user_dots)]
+    )
     series = [_series(name, some) for name, some in named]
-    series += [_series("published", papers, dashed=True)] * bool(papers)
+    if papers:
+        series.append(_series("published", papers, dashed=True))
     return [Only("page", [Chart("points", title, x, y, series, diagonal=diagonal)])]
 
 
@@ -177,20 +184,20 @@ def _series(name: str, dots: Sequence[Dot], *, dashed: bool = False) -> Series:
     )
 
 
-def _coefficient(name: str, found: Json) -> str:
-    if found["value"] is None:
-        return f"{name} none: {found['why']}"
-    low, high = (_signed(end, ".2f") for end in found["ci"] or (None, None))
-    ends = f" ({low} to {high})" if found["ci"] else ""
-    return f"{name} {_signed(found['value'], '.2f')}{ends}"
+def _coefficient(name: str, coefficient: Json) -> str:
+    if coefficient["value"] is None:
+        return f"{name} none: {coefficient['why']}"
+    low, high = (_signed(end, ".2f") for end in coefficient["ci"] or (None, None))
+    ends = f" ({low} to {high})" if coefficient["ci"] else ""
+    return f"{name} {_signed(coefficient['value'], '.2f')}{ends}"
 
 
 def _signed(value: float | None, form: str = ".4f") -> str:
     """With a sign, and a true minus; zero has none."""
     if value is None:
         return "–"
-    shown = format(abs(value), form)
-    return ("" if not float(shown) else "+" if value > 0 else "−") + shown
+    digits = format(abs(value), form)
+    return ("" if not float(digits) else "+" if value > 0 else "−") + digits
 
 
 # ---- one table ----
@@ -225,15 +232,15 @@ def _table(
     caption: Rich | None = None,
     first: str = "Model",
 ) -> Table:
-    drawn = []
+    table_rows = []
     for row in rows:
         cells = [cell(row) for _, cell in columns]
-        one = model_row(row, cells, [row["apart"]] if row["apart"] else [])
+        model_cells = model_row(row, cells, [row["apart"]] if row["apart"] else [])
         if row["declining"] and row["declining"]["common"]:
             common = Span.quiet(f" {row['declining']['common']:,} answers in common")
-            one.cells[0] = [*model_cell(row), common]
-        drawn.append(one)
-    return Table([Head(first), *(head for head, _ in columns)], drawn, caption, sortable=True)
+            model_cells.cells[0] = [*model_cell(row), common]
+        table_rows.append(model_cells)
+    return Table([Head(first), *(head for head, _ in columns)], table_rows, caption, sortable=True)
 
 
 def _values(table: Json, label: str, k: int, at: int) -> Column:
@@ -242,10 +249,10 @@ def _values(table: Json, label: str, k: int, at: int) -> Column:
 
 
 def _spellings(keys: Sequence[str]) -> Rich:
-    told: list[str | Span] = []
+    spans: list[str | Span] = []
     for key in keys:
-        told += [", "] * bool(told) + [Span.code(key)]
-    return told
+        spans += [", ", Span.code(key)]
+    return spans[1:]
 
 
 def _measure(table: Json, k: int) -> list[Block]:
@@ -253,7 +260,7 @@ def _measure(table: Json, k: int) -> list[Block]:
     measure, heading = table["measures"][k], table["group"] or table["title"]
     title = f"{heading}: {measure}" if measure else " → ".join(table["places"])
     blocks = _lines(table, k, title) if table["baseline"] is None else []
-    columns = [_values(table, place, k, at) for at, place in enumerate(table["places"])]
+    columns = [_values(table, level, k, at) for at, level in enumerate(table["places"])]
     columns += _steps(table, k)
     rows = [row for row in table["rows"] if any(row["cells"][k])]
     blocks.append(_table(rows, columns, _spellings(table["metrics"][k])))
@@ -282,17 +289,17 @@ def _steps(table: Json, k: int) -> list[Column]:
         label = step["before"] if table["baseline"] else f"{step['before']} → {step['after']}"
         columns.append((Head(label, "estimate", low=-1.0, high=1.0), partial(difference, at=at)))
         if shares:
-            words = f"{label}: share lost" if table["lost"] else f"{label}: share"
-            columns.append((Head(words, "number", percent=True), partial(share, at=at)))
+            heading = f"{label}: share lost" if table["lost"] else f"{label}: share"
+            columns.append((Head(heading, "number", percent=True), partial(share, at=at)))
     if any(row["ranks"] for row in table["rows"]):
-        for at, words in enumerate(("rank, before", "rank, after", "rank difference")):
-            columns.append((Head(words, "number"), partial(rank, at=at)))
+        for at, heading in enumerate(("rank, before", "rank, after", "rank difference")):
+            columns.append((Head(heading, "number"), partial(rank, at=at)))
     return columns
 
 
 def _lines(table: Json, k: int, title: str) -> list[Block]:
     """A line for each model over the places, which are numbers or names."""
-    numbers = [float(place) for place in table["places"] if _NUMBER.fullmatch(place)]
+    numbers = [float(level) for level in table["places"] if _NUMBER.fullmatch(level)]
     straight = len(numbers) == len(table["places"]) and numbers[0] <= numbers[-1]
     xs = numbers if straight else list(map(float, range(len(table["places"]))))
     series = []
@@ -300,10 +307,10 @@ def _lines(table: Json, k: int, title: str) -> list[Block]:
         dots = [(row, x, c) for x, c in zip(xs, row["cells"][k], strict=True) if c]
         if dots:
             name = f"{row['name']} (published)" if row["source"] else row["name"]
-            one = _series(name, dots, dashed=bool(row["source"]))
-            one.labels = None
-            series.append(one)
-    if not any(len(one.x) > 1 for one in series):
+            line = _series(name, dots, dashed=bool(row["source"]))
+            line.labels = None
+            series.append(line)
+    if not any(len(line.x) > 1 for line in series):
         return []
     axis = Axis(ticks=None if straight else table["places"])
     return [Only("page", [Chart("lines", title, axis, Axis(table["measures"][k]), series)])]
@@ -338,12 +345,12 @@ def _scatter(table: Json, columns: Sequence[Column]) -> list[Block]:
     caption: Rich = [Span.code(table["metrics"][0][0]), ", ", Span.code(table["metrics"][1][0])]
 
     def count(row: Json, name: str) -> Cell:
-        found: Cell = (row["declining"] or {}).get(name)
-        return found
+        value: Cell = (row["declining"] or {}).get(name)
+        return value
 
     more: list[Column] = [
-        (Head(words, "number"), partial(count, name=name))
-        for name, words in (_DECLINING.items() if table["declining"] else ())
+        (Head(heading, "number"), partial(count, name=name))
+        for name, heading in (_DECLINING.items() if table["declining"] else ())
     ]
     return [*blocks, _table(table["rows"], [*columns, *more], caption)]
 
@@ -352,11 +359,11 @@ def _sizes(table: Json, columns: Sequence[Column]) -> list[Block]:
     blocks: list[Block] = []
     if len(table["rows"]) >= LEAST:
         sized = [row for row in table["rows"] if row["size"]]
-        known = [
+        labeled = [
             (label, [(row, row["size"][0], cell) for row in sized if (cell := row["cells"][k][0])])
             for k, label in enumerate(table["measures"])
         ]
-        series = [_series(label, dots) for label, dots in known if dots]
+        series = [_series(label, dots) for label, dots in labeled if dots]
         title = table["group"] or table["title"]
         chart = Chart("points", title, SIZES, Axis(table["measures"][0]), series)
         blocks.append(Only("page", [chart]))
@@ -379,12 +386,12 @@ def _mean(table: Json) -> list[Block]:
             Head("Organization"),
             lambda row: row["organization"] or [Span.quiet("not in the models table")],
         ),
-        *(_values(table, place, 0, at) for at, place in enumerate(table["places"])),
+        *(_values(table, level, 0, at) for at, level in enumerate(table["places"])),
         (Head("Combined", "estimate"), score),
     ]
     return [_table(table["rows"], columns, first="Best model"), *_missing("a task", table)]
 
 
-def _missing(what: str, table: Json) -> list[Block]:
+def _missing(lacking: str, table: Json) -> list[Block]:
     names = ", ".join(table["missing"])
-    return [Text(f"Left out, for want of {what}: {names}.", "quiet")] if names else []
+    return [Text(f"Left out, for want of {lacking}: {names}.", "quiet")] if names else []

@@ -150,15 +150,15 @@ def measure_sets(
     turned: list[TurnedSet] = []
     means: dict[str, OverSets] = {}
     unscored: dict[str, list[tuple[str, str]]] = {}
-    for one in score_sets(sets, plan, from_runs.keys, settings.workers, progress):
-        of = one.set
-        for key in one.scores:
-            reasons = one.unscored(key)
+    for set_ in score_sets(sets, plan, from_runs.keys, settings.workers, progress):
+        of = set_.set
+        for key in set_.scores:
+            reasons = set_.unscored(key)
             if sum(reasons.values()) == of.n:
                 unscored.setdefault(key, []).append((of.name, ", ".join(reasons)))
         raw["notes"] += one_kind(of, settings.rule)
         progress("measure", of.number - 1, len(sets.sets))
-        scores = {k: turn(k, v) for k, v in one.scores.items() if not np.isnan(v).all()}
+        scores = {k: turn(k, v) for k, v in set_.scores.items() if not np.isnan(v).all()}
         measured = settings.measure(scores, of.labels, of.grouping)
         for key, measures in measured.items():
             means.setdefault(key, OverSets()).add(measures)
@@ -168,11 +168,11 @@ def measure_sets(
             for key, m in measured.items()
         }
         turned.append((of, scores, paired))
-        metrics = {key: _metric_entry(one, key, m) for key, m in measured.items()}
+        metrics = {key: _metric_entry(set_, key, m) for key, m in measured.items()}
         rows = {key: _worst_rows(of, scores[key], m, settings) for key, m in measured.items()}
-        for key, items in worst_items(sets, one, rows).items():
+        for key, items in worst_items(sets, set_, rows).items():
             metrics[key]["worst"] = items
-        lines.append((of.name, _item_lines(sets, of, one.scores)))
+        lines.append((of.name, _item_lines(sets, of, set_.scores)))
         progress("measure", of.number, len(sets.sets))
         entries[of.number] = {
             "name": of.name,
@@ -200,18 +200,18 @@ def measure_sets(
     return lines
 
 
-def _ceiling(one: LabeledSet, settings: MeasureSettings) -> dict[str, Any] | None:
+def _ceiling(set_: LabeledSet, settings: MeasureSettings) -> dict[str, Any] | None:
     """One annotator against the rest: each by name, and their mean; None for fewer than two.
 
     Records on which all are tied have no label, but count here: only a tie of the rest leaves one
     out, else two annotators would always agree. Of pairs the rest's preference is their mean.
     """
-    names, rule = one.votes.annotators, settings.rule
+    names, rule = set_.votes.annotators, settings.rule
     if len(names) < 2:
         return None
-    table, clusters = one.votes.table()
+    table, clusters = set_.votes.table()
     if rule.graded:
-        groups = clusters if one.grouped else None
+        groups = clusters if set_.grouped else None
         raw = Ceiling.of_preferences(table, clusters=groups, **settings.draws).raw()
     else:
         limit: dict[str, Any] = {"positive_above": rule.positive_above, "ordinal": rule.ordinal}
@@ -220,14 +220,14 @@ def _ceiling(one: LabeledSet, settings: MeasureSettings) -> dict[str, Any] | Non
     return {**raw, "annotators": [{"annotator": name, **measures} for name, measures in each]}
 
 
-def _metric_entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any]:
+def _metric_entry(set_: ScoredSet, key: str, measured: Measured) -> dict[str, Any]:
     raw = measured.raw()
     by_grade = raw.pop("by_grade")
     entry = {
         "n": raw.pop("n"),
-        "coverage": measured.n / one.set.n,
-        "unscored": one.unscored(key),
-        "mean": mean(one.scores[key][~np.isnan(one.scores[key])]),
+        "coverage": measured.n / set_.set.n,
+        "unscored": set_.unscored(key),
+        "mean": mean(set_.scores[key][~np.isnan(set_.scores[key])]),
         **raw,
     }
     return {**entry, "by_grade": by_grade} if by_grade else entry
@@ -237,13 +237,15 @@ def _item_lines(
     sets: LabeledSets, of: LabeledSet, scores: Mapping[str, Floats]
 ) -> Iterator[dict[str, Any]]:
     for row, (record, label) in enumerate(chain.from_iterable(sets.batches(of))):
-        own = {key: float(values[row]) for key, values in scores.items()}  # NaN becomes null
-        line: dict[str, Any] = {"id": record.id, "label": label.shown, "scores": own}
+        scores_of_record = {
+            key: float(values[row]) for key, values in scores.items()
+        }  # NaN becomes null
+        line: dict[str, Any] = {"id": record.id, "label": label.shown, "scores": scores_of_record}
         yield line | ({"votes": dict(label.votes)} if label.votes else {})
 
 
 def _worst_rows(
-    one: LabeledSet, scores: Floats, measured: Measured, settings: MeasureSettings
+    set_: LabeledSet, scores: Floats, measured: Measured, settings: MeasureSettings
 ) -> NDArray[np.int64]:
     """Rows whose verdict (score > threshold, or ≥) is not the label, the farthest from it first.
 
@@ -255,7 +257,7 @@ def _worst_rows(
     if threshold is None:
         return np.empty(0, np.int64)
     verdicts = scores >= threshold if at_least else scores > threshold
-    positive = one.labels > settings.positive_above
+    positive = set_.labels > settings.positive_above
     wrong = np.flatnonzero(~np.isnan(scores) & (verdicts != positive))
     distance = np.abs(scores[wrong] - threshold)
     return wrong[np.argsort(-distance, kind="stable")][: settings.worst]
@@ -270,20 +272,20 @@ def _pooled(sets: list[TurnedSet], settings: MeasureSettings) -> dict[str, Any]:
                 empty = [np.full(other.n, np.nan) for other, *_ in sets]
                 columns.setdefault(key, empty)[number] = scores
     if len(sets) == 1:
-        measured = {key: one for key, one in sets[0][2].items() if key in columns}
+        measured = {key: set_ for key, set_ in sets[0][2].items() if key in columns}
     else:
-        clusters = np.concatenate([one.clusters for one, *_ in sets])
+        clusters = np.concatenate([set_.clusters for set_, *_ in sets])
         measured = Measured.measure_all(
             {key: np.concatenate(parts) for key, parts in columns.items()},
-            np.concatenate([one.labels for one, *_ in sets]),
+            np.concatenate([set_.labels for set_, *_ in sets]),
             positive_above=settings.positive_above,
-            clusters=clusters if any(one.grouped for one, *_ in sets) else None,
+            clusters=clusters if any(set_.grouped for set_, *_ in sets) else None,
             threshold=None,
             **settings.draws,
         )
     return {
-        key: {_CALIBRATION: one.estimates[_CALIBRATION].raw(), "by_chance": one.raw_chance()}
-        for key, one in measured.items()
+        key: {_CALIBRATION: set_.estimates[_CALIBRATION].raw(), "by_chance": set_.raw_chance()}
+        for key, set_ in measured.items()
     }
 
 
@@ -297,27 +299,27 @@ def _differences(
     best = {name: key for name in Measured.PAIRED if (key := _best_metric(mean, name)) is not None}
     each: dict[int, Differences] = {}
     means: dict[tuple[str, str], OverSets] = {}
-    for one, scores, measured in sets:
+    for set_, scores, measured in sets:
         differences = Measured.differences(
             measured,
             scores,
-            one.labels,
+            set_.labels,
             {name: key for name, key in best.items() if key in scores},
             positive_above=settings.positive_above,
             ordinal=settings.rule.ordinal,
-            clusters=one.grouping,
+            clusters=set_.grouping,
             **settings.draws,
         )
-        each[one.number] = {
+        each[set_.number] = {
             name: {
-                key: {"against": best[name], **apart.estimates[name].raw()}
-                for key, apart in of_measure.items()
+                key: {"against": best[name], **difference.estimates[name].raw()}
+                for key, difference in of_measure.items()
             }
             for name, of_measure in differences.items()
         }
         for name, of_measure in differences.items():
-            for key, apart in of_measure.items():
-                means.setdefault((name, key), OverSets((name,))).add(apart)
+            for key, difference in of_measure.items():
+                means.setdefault((name, key), OverSets((name,))).add(difference)
     over: Differences = {name: {} for name in best}
     for (name, key), of_sets in means.items():
         over[name][key] = {"against": best[name], **of_sets.raw_means(settings.level)[name]}
@@ -351,7 +353,7 @@ def measure_pairs(
 
     InputError: a finished run has scores of one response only. CoverageError: nothing is scored.
     """
-    runs = [one.path for one in sets.sets if one.run is not None]
+    runs = [set_.path for set_ in sets.sets if set_.run is not None]
     if runs or plan is None:
         raise InputError(
             f"{', '.join(runs) or 'nothing'}: a run has scores of one response only; name the file "
@@ -361,9 +363,9 @@ def measure_pairs(
     entries: list[dict[str, Any]] = []
     over: dict[str, OverSets] = {}
     batches = score_batches(plan, _both_responses(sets), total, settings.workers)
-    for one in sets.sets:
+    for set_ in sets.sets:
         parts: list[Floats] = []
-        while sum(map(len, parts)) < 2 * one.n:
+        while sum(map(len, parts)) < 2 * set_.n:
             batch = next(batches)
             parts.append(batch.values[:, : len(keys)])
             done += batch.n
@@ -375,25 +377,28 @@ def measure_pairs(
             if not np.isnan(both).all():
                 turned = turn(key, both)
                 measured[key] = preferences(
-                    turned[: one.n] - turned[one.n :], one.labels, one.grouping, **settings.draws
+                    turned[: set_.n] - turned[set_.n :],
+                    set_.labels,
+                    set_.grouping,
+                    **settings.draws,
                 )
                 over.setdefault(key, OverSets(tuple(measured[key].estimates))).add(measured[key])
         entries.append(
             {
-                "set": one.name,
-                "path": one.path,
-                "sha256": one.sha256,
-                "n": one.n,
-                "ties": sum_counts(one.labels == 0),
-                "a_preferred": sum_counts(one.labels > 0),
-                "groups": one.groups,
-                "annotators": len(one.votes.annotators) or 1,
-                "unused": dict(sorted(one.unused.items())),
+                "set": set_.name,
+                "path": set_.path,
+                "sha256": set_.sha256,
+                "n": set_.n,
+                "ties": sum_counts(set_.labels == 0),
+                "a_preferred": sum_counts(set_.labels > 0),
+                "groups": set_.groups,
+                "annotators": len(set_.votes.annotators) or 1,
+                "unused": dict(sorted(set_.unused.items())),
                 "metrics": {key: m.raw_measures() for key, m in measured.items()},
                 "scored": {
                     key: {"n": m.n, "metric_ties": m.metric_ties} for key, m in measured.items()
                 },
-                "ceiling": _ceiling(one, settings),
+                "ceiling": _ceiling(set_, settings),
             }
         )
     if not over:
@@ -403,8 +408,8 @@ def measure_pairs(
 
 
 def _both_responses(sets: LabeledSets) -> Iterator[list[Record]]:
-    for one in sets.sets:
-        for batch in sets.batches(one):
+    for set_ in sets.sets:
+        for batch in sets.batches(set_):
             both = []
             for record, _ in batch:
                 other = (record.meta or {})[OTHER]

@@ -64,36 +64,37 @@ class RunMetrics:
         self.signatures: dict[str, str] = {}
         self.judge: str | None = None
         self.decomposer: str | None = None
-        for one in sets:
-            if (run := one.run) is not None:
+        for set_ in sets:
+            if (run := set_.run) is not None:
                 keys = list(run.signatures) if metrics is None else _find_metrics(run, metrics)
-                self.keys[one.number] = keys
-                self.check_signatures({key: run.signatures[key] for key in keys}, one.name)
+                self.keys[set_.number] = keys
+                self.check_signatures({key: run.signatures[key] for key in keys}, set_.name)
                 self.judge = self.judge or _signature(run, "judge")
                 self.decomposer = self.decomposer or _signature(run, "decomposer")
 
     def check_signatures(self, signatures: Mapping[str, str], where: str = "the files") -> None:
         """InputError where a metric has another signature than in an earlier set."""
         for key, signature in signatures.items():
-            known = self.signatures.setdefault(key, signature)
+            first_signature = self.signatures.setdefault(key, signature)
             first = self._first.setdefault(key, where)
-            if known != signature:
+            if first_signature != signature:
                 raise InputError(
-                    f"{key} is not the same metric in all sets: {known} in {first}, {signature} in "
-                    f"{where}. Validate them apart, or name the files that the runs were made of"
+                    f"{key} is not the same metric in all sets: {first_signature} in {first}, "
+                    f"{signature} in {where}. Validate them separately, or name the files that "
+                    "the runs were made of"
                 )
 
 
 def _find_metrics(run: FinishedRun, metrics: str | Sequence[str | Spec]) -> list[str]:
     """The metrics of a run by these names; a bare name finds the one with options."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for part in [metrics] if isinstance(metrics, str) else metrics:
         for name in [part.key] if isinstance(part, Spec) else METRICS.split(part):
             near = run.metrics_named(name)
             if len(near) != 1:
                 raise UsageError.unknown_name(f"metric of the run {run.path}", name, run.signatures)
-            found[near[0]] = None
-    return list(found)
+            keys[near[0]] = None
+    return list(keys)
 
 
 def _signature(run: FinishedRun, part: str) -> str | None:
@@ -136,36 +137,36 @@ def _next_step(reasons: str, keys: Sequence[str]) -> str:
     return f"; fill in the missing fields{which}, name their columns with --map, or leave it out"
 
 
-def one_kind(one: LabeledSet, rule: LabelRule) -> list[str]:
+def one_kind(set_: LabeledSet, rule: LabelRule) -> list[str]:
     """The note on a set whose labels are all positive, or all negative; none for any other."""
-    if one.positives not in (0, one.n):
+    if set_.positives not in (0, set_.n):
         return []
     if not rule.ordinal:
-        kind = "positive" if one.positives else "negative"
+        kind = "positive" if set_.positives else "negative"
         return [
-            f"{one.name}: all {one.n:,} labels are {kind}, so most measures are undefined there"
+            f"{set_.name}: all {set_.n:,} labels are {kind}, so most measures are undefined there"
         ]
-    side = "above" if one.positives else "not above"
+    side = "above" if set_.positives else "not above"
     return [
-        f"{one.name}: labels run from {one.labels.min():g} to {one.labels.max():g}, and all "
-        f"{one.n:,} are {side} --positive-above {rule.positive_above:g}, so what needs positives "
+        f"{set_.name}: labels run from {set_.labels.min():g} to {set_.labels.max():g}, and all "
+        f"{set_.n:,} are {side} --positive-above {rule.positive_above:g}, so what needs positives "
         "and negatives is undefined there; choose another limit with --positive-above"
     ]
 
 
 def shared_groups(sets: Sequence[LabeledSet]) -> list[str]:
     """The note on sets that have groups of the same name; none where no two have any."""
-    grouped = [one for one in sets if one.grouped]
+    grouped = [set_ for set_ in sets if set_.grouped]
     if len(grouped) < 2:
         return []
-    of_sets = [np.unique(one.clusters) for one in grouped]
+    of_sets = [np.unique(set_.clusters) for set_ in grouped]
     groups, counts = np.unique(np.concatenate(of_sets), return_counts=True)
     several = groups[counts > 1]
     if not len(several):
         return []
-    names = [one.name for one in grouped if np.isin(several, one.clusters).any()]
+    names = [set_.name for set_ in grouped if np.isin(several, set_.clusters).any()]
     return [
-        f"{len(several):,} groups stand in more than one set ({', '.join(names)}). Means over sets "
+        f"{len(several):,} groups are in more than one set ({', '.join(names)}). Means over sets "
         "take the sets as independent, so their intervals may be too narrow"
     ]
 
@@ -179,15 +180,21 @@ def published_tables(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     printed = [(b.name, table) for b in all_benchmarks().values() for table in b.published]
     tables = [
-        {"benchmark": name, "id": one.id, "place": one.place, "source": one.source, "rows": rows}
-        for name, one in printed
-        if (rows := list(_paper_rows(one, raw)))
+        {
+            "benchmark": name,
+            "id": published.id,
+            "place": published.place,
+            "source": published.source,
+            "rows": rows,
+        }
+        for name, published in printed
+        if (rows := list(_paper_rows(published, raw)))
     ]
     if not tables:
-        known = {table.of_label for _, table in printed} - {""}
+        labels = {table.of_label for _, table in printed} - {""}
         raise InputError(
             f"no paper prints agreement with the label {raw['label']!r}; expected one of "
-            f"{', '.join(sorted(known))}. Leave --with-published out"
+            f"{', '.join(sorted(labels))}. Leave --with-published out"
         )
     return tables
 
@@ -201,9 +208,9 @@ def _paper_rows(table: PublishedTable, raw: Mapping[str, Any]) -> Iterator[Paper
         key = None  # plain, or the first with options or another judge
         if metric is not None:
             key = next(iter(ResultKey.find(metric, raw["mean"])), None)
-        here = _measured(raw, key, label)
-        own = {measure: here.get(measure) for measure in paper}
-        return {"metric": key, "name": name, "judge": judge, "paper": paper, "here": own}
+        values = _measured(raw, key, label)
+        measured = {measure: values.get(measure) for measure in paper}
+        return {"metric": key, "name": name, "judge": judge, "paper": paper, "here": measured}
 
     for number in table.numbers:
         if raw["label"] in (number.of_label, table.of_label):
@@ -217,13 +224,19 @@ def _paper_rows(table: PublishedTable, raw: Mapping[str, Any]) -> Iterator[Paper
     for score in table.scores:
         name = f"{score.metric} of {score.printed or score.model}"
         yield row(None, name, None, None, value=score.value)
-    for one in table.correlations:
-        paper = {"spearman": one.spearman, "kendall": one.kendall}
-        yield row(one.metric, one.printed or one.metric, one.judge, None, **paper)
-    for each in table.distributions:
-        name = f"{each.printed or each.metric}, label {each.label}"
-        paper = {"mean": each.mean, "median": each.median, "sd": each.sd}
-        yield row(each.metric, name, each.judge, each.label, **paper)
+    for correlation in table.correlations:
+        paper = {"spearman": correlation.spearman, "kendall": correlation.kendall}
+        yield row(
+            correlation.metric,
+            correlation.printed or correlation.metric,
+            correlation.judge,
+            None,
+            **paper,
+        )
+    for distribution in table.distributions:
+        name = f"{distribution.printed or distribution.metric}, label {distribution.label}"
+        paper = {"mean": distribution.mean, "median": distribution.median, "sd": distribution.sd}
+        yield row(distribution.metric, name, distribution.judge, distribution.label, **paper)
 
 
 def _measured(raw: Mapping[str, Any], key: str | None, label: int | None) -> dict[str, Any]:
@@ -231,7 +244,7 @@ def _measured(raw: Mapping[str, Any], key: str | None, label: int | None) -> dic
     if key is None or (label is not None and len(raw["sets"]) != 1):
         return {}
     if label is None:
-        return {name: one["value"] for name, one in raw["mean"][key].items()}
+        return {name: entry["value"] for name, entry in raw["mean"][key].items()}
     by_label = raw["sets"][0]["metrics"][key]["by_label"]
-    of_label: dict[str, Any] = next((one for one in by_label if one["label"] == label), {})
+    of_label: dict[str, Any] = next((entry for entry in by_label if entry["label"] == label), {})
     return {name: of_label[name]["value"] for name in ("mean", "median", "sd") if of_label}

@@ -39,8 +39,8 @@ class Validation:
     @property
     def metrics(self) -> list[str]:
         """Every metric that was measured somewhere, in order."""
-        names = [*self.raw["sets"], *(self.raw["preferences"] or ())]
-        return list(dict.fromkeys(metric for one in names for metric in one["metrics"]))
+        entries = [*self.raw["sets"], *(self.raw["preferences"] or ())]
+        return list(dict.fromkeys(metric for entry in entries for metric in entry["metrics"]))
 
     @property
     def notes(self) -> list[str]:
@@ -56,8 +56,8 @@ class Validation:
         """
         metrics = self.raw["mean"]
         if of is not None:
-            pairs = {one["set"]: one for one in self.raw["preferences"] or ()}
-            sets = {one["name"]: one for one in self.raw["sets"]} | pairs
+            pairs = {entry["set"]: entry for entry in self.raw["preferences"] or ()}
+            sets = {entry["name"]: entry for entry in self.raw["sets"]} | pairs
             if of not in sets:
                 raise UsageError(f"no set {of!r}; there are {', '.join(sets)}")
             entries = sets[of]["metrics"].items()
@@ -65,9 +65,9 @@ class Validation:
         if metric not in metrics:
             raise UsageError(f"no metric {metric!r} there; there are {', '.join(metrics)}")
         measure = measure or ("sign_agreement" if self.raw["preferences"] else "auroc")
-        known = dict.fromkeys(name for one in self.raw["mean"].values() for name in one)
-        if measure not in known:
-            raise UsageError(f"no measure {measure!r}; there are {', '.join(known)}")
+        measures = dict.fromkeys(name for entry in self.raw["mean"].values() for name in entry)
+        if measure not in measures:
+            raise UsageError(f"no measure {measure!r}; there are {', '.join(measures)}")
         estimate = metrics[metric].get(measure)
         return None if estimate is None else estimate["value"]
 
@@ -184,7 +184,7 @@ def make_manifest(
         "kind": "validate",
         "status": "finished",
         "command": redact_command(command),
-        "input": [{"path": one.path, "sha256": one.sha256, "n": one.n} for one in sets],
+        "input": [{"path": entry.path, "sha256": entry.sha256, "n": entry.n} for entry in sets],
         "start": start,
         "end": datetime.now(UTC).isoformat(),
         **({} if parts.spent is None else Manifest.describe_usage(parts.spent)),

@@ -54,12 +54,12 @@ class ScoredSet:
 
     def read_evidence(self, rows: Sequence[int]) -> dict[int, Mapping[str, Any]]:
         """The evidence of these rows (at least one), by row."""
-        wanted = {int(self.places[row]): row for row in rows}
+        row_of = {int(self.places[row]): row for row in rows}
         with self.open_items() as items:
             return {
-                wanted[number]: _decode(line).evidence
-                for number, line in enumerate(islice(items, max(wanted) + 1))
-                if number in wanted
+                row_of[number]: _decode(line).evidence
+                for number, line in enumerate(islice(items, max(row_of) + 1))
+                if number in row_of
             }
 
 
@@ -70,28 +70,30 @@ def score_sets(
     workers: int | None,
     progress: Progress,
 ) -> Iterator[ScoredSet]:
-    """The sets that are runs, with the scores that these have; then the others, newly scored.
+    """Yield the sets that are runs with their scores, then the other sets, newly scored.
 
-    All those others are one stream of batches; nothing is paid for records without a label.
-    InputError: the records of a run are not those of its items.
+    Records without a label are not scored, so they cost nothing.
+
+    Raises:
+        InputError: The records of a run aren't those of its items.
     """
-    for one in sets.sets:
-        if one.run is not None:
-            yield _read_run(sets, one, one.run, run_keys[one.number])
+    for set_ in sets.sets:
+        if set_.run is not None:
+            yield _read_run(sets, set_, set_.run, run_keys[set_.number])
     if plan is None:
         return
-    fresh = [one for one in sets.sets if one.run is None]
-    total, done, keys = sum(one.n for one in fresh), 0, plan.keys
-    labeled = (batch for one in fresh for batch in sets.batches(one) if batch)
+    fresh = [set_ for set_ in sets.sets if set_.run is None]
+    total, done, keys = sum(set_.n for set_ in fresh), 0, plan.keys
+    labeled = (batch for set_ in fresh for batch in sets.batches(set_) if batch)
     records = ([record for record, _ in batch] for batch in labeled)
     batches = score_batches(plan, records, total, workers)
-    for one in fresh:
+    for set_ in fresh:
         n = 0
         values: list[Floats] = []
         status: list[NDArray[np.uint8]] = []
-        with tempfile.TemporaryFile() as file:  # what is behind the scores is wanted of a few items
+        with tempfile.TemporaryFile() as file:  # Only few items are read again.
             with zstandard.ZstdCompressor(level=1).stream_writer(file, closefd=False) as packed:
-                while n < one.n:
+                while n < set_.n:
                     batch = next(batches)
                     values.append(batch.values[:, : len(keys)])
                     status.append(batch.status[:, : len(keys)])
@@ -100,10 +102,10 @@ def score_sets(
                     done += batch.n
                     progress("score", done, total)
             yield ScoredSet(
-                one,
+                set_,
                 _columns(keys, np.concatenate(values)),
                 _columns(keys, np.concatenate(status)),
-                np.arange(one.n),
+                np.arange(set_.n),
                 partial(_unpack, file),
             )
 
@@ -114,39 +116,38 @@ def _unpack(file: IO[bytes]) -> IO[bytes]:
 
 
 def _read_run(
-    sets: LabeledSets, one: LabeledSet, run: FinishedRun, keys: Sequence[str]
+    sets: LabeledSets, set_: LabeledSet, run: FinishedRun, keys: Sequence[str]
 ) -> ScoredSet:
     scores = run.read_scores(keys)
-    ids, used = sets.mask(one)
+    ids, used = sets.mask(set_)
     if not np.array_equal(scores.ids[: len(ids)], ids):
         raise run.files.wrong_records
     rows = np.flatnonzero(used)
     values, status = _columns(keys, scores.values[rows]), _columns(keys, scores.status[rows])
-    return ScoredSet(one, values, status, rows, run.files.open_items)
+    return ScoredSet(set_, values, status, rows, run.files.open_items)
 
 
 def _columns(keys: Sequence[str], table: NDArray[Any]) -> dict[str, NDArray[Any]]:
     return {key: np.ascontiguousarray(table[:, i]) for i, key in enumerate(keys)}
 
 
-# The items on which a metric and people disagree most, with what decided, to be read
-
-
 def worst_items(
-    sets: LabeledSets, one: ScoredSet, rows: Mapping[str, NDArray[np.int64]]
+    sets: LabeledSets, scored_set: ScoredSet, rows: Mapping[str, NDArray[np.int64]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The items of these rows by metric, in their order, with texts and reasons."""
-    wanted = sorted({row for of_metric in rows.values() for row in of_metric.tolist()})
-    if not wanted:
+    """Return the items of these rows by metric, in their order, with texts and reasons."""
+    all_rows = sorted({row for of_metric in rows.values() for row in of_metric.tolist()})
+    if not all_rows:
         return {metric: [] for metric in rows}
-    evidence = one.read_evidence(wanted)
-    rows_of_set = (pair for batch in sets.batches(one.set) for pair in batch)
+    evidence = scored_set.read_evidence(all_rows)
+    rows_of_set = (pair for batch in sets.batches(scored_set.set) for pair in batch)
     texts = {
-        row: pair for row, pair in enumerate(islice(rows_of_set, wanted[-1] + 1)) if row in evidence
+        row: pair
+        for row, pair in enumerate(islice(rows_of_set, all_rows[-1] + 1))
+        if row in evidence
     }
     return {
         metric: [
-            _item(metric, float(one.scores[metric][row]), *texts[row], evidence[row])
+            _item(metric, float(scored_set.scores[metric][row]), *texts[row], evidence[row])
             for row in of_metric.tolist()
         ]
         for metric, of_metric in rows.items()
@@ -206,14 +207,14 @@ def _reasons(
         claim = part.get("text")
         start = f"“{_cut(claim, 160)}”: " if claim and len(parts) > 1 else ""
         reasons += [f"{start}{reason}" for reason in part.get("reasons") or ()]
-    own = evidence.get(metric) or {}
-    if not reasons and "phrase" in own:
-        reasons.append(f"declines: “{own['phrase']}”")
-    if not reasons and own.get("reason"):
-        reasons.append(str(own["reason"]))
+    of_metric = evidence.get(metric) or {}
+    if not reasons and "phrase" in of_metric:
+        reasons.append(f"declines: “{of_metric['phrase']}”")
+    if not reasons and of_metric.get("reason"):
+        reasons.append(str(of_metric["reason"]))
     return reasons[:_REASONS]
 
 
-def _cut(text: str, most: int) -> str:
+def _cut(text: str, max_length: int) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"

@@ -260,7 +260,7 @@ def _of_sets(raw: Raw) -> list[Sentence]:
             [*sentence, f" scored {counts[0]:,}, ", Span.code(fair[1]), f" {counts[1]:,}."]
         )
     lines += _guessing(fair[0], best)
-    rarer = {one["name"]: min(one["positives"], one["n"] - one["positives"]) for one in sets}
+    rarer = {set_["name"]: min(set_["positives"], set_["n"] - set_["positives"]) for set_ in sets}
     lines += _few(rarer, "records of the rarer label")
     fewer = [name for name in scored if name not in fair]
     if fewer:

@@ -168,7 +168,7 @@ def validate(
             )
         )
         from_runs = notes.RunMetrics(sets.sets, metrics)
-        fresh = [one for one in sets.sets if one.run is None]
+        fresh = [set_ for set_ in sets.sets if set_.run is None]
         if not fresh:
             notes.check_judging(judge, decomposer, judge_calibration)
         parts = stack.enter_context(
@@ -182,7 +182,7 @@ def validate(
                 )
             )
         )
-        fields = dict.fromkeys(name for one in fresh for name, n in one.fields.items() if n)
+        fields = dict.fromkeys(name for set_ in fresh for name, n in set_.fields.items() if n)
         plan = Plan.make(list(fields), metrics, parts, keep_records=False) if fresh else None
         if plan is not None:
             plan.prepare()

@@ -1,4 +1,4 @@
-"""BM25: over texts in memory, and in a folder of an index, searched over all cores."""
+"""BM25 over texts in memory, or in the folder of an index, searched on all cores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import PackageNotFoundError, version
-from itertools import islice
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,8 @@ from trueground.wings.search.bm25_index import (
     BLOCK,
     RANGE,
     Block,
-    Found,
     Inverter,
+    ScoredPassages,
     split_blocks,
     write_index,
 )
@@ -39,20 +38,20 @@ from trueground.wings.search.search_words import stemmer, words
 from trueground.wings.search.store import PassageStore, next_step
 
 _HEADER = "bm25.json"
-_MOST_K1 = 1_000  # far beyond, float32 would round scores to 0
-# Fewer are done before a process has started.
-_WORTH_READERS = 20_000  # passages
-_WORTH_SEARCHERS = 2_000  # queries
-_TOGETHER = 250  # queries that a process gets at once
+_MAX_K1 = 1_000  # With much larger values, float32 rounds scores to 0.
+# Fewer passages or queries are finished before a process has started.
+_MIN_PASSAGES_FOR_WORKERS = 20_000
+_MIN_QUERIES_FOR_WORKERS = 2_000
+_QUERIES_PER_TASK = 250
 
 
 class BM25:
-    """Exact BM25 over `texts` by the library bm25s; words are compared without case, or stemmed.
+    """Exact BM25 over texts in memory, by the library bm25s.
 
     score = Σ over the query's words: log(1 + (N − df + ½)/(df + ½)) · tf/(tf + k1·(1 − b + b·l/m)),
-    l the passage's words and m their mean; a word that stands twice in the query counts twice. No
-    stop words are left out: their weight is small by itself. A passage that shares no word with
-    the query is no hit. The index is built with the first search.
+    where l is the number of words of the passage and m their mean. A word that the query has twice
+    counts twice. Stop words stay, because their weight is small anyway. A passage without a word
+    of the query isn't a hit. The first search builds the index.
     """
 
     name = "bm25"
@@ -66,29 +65,41 @@ class BM25:
         b: float = 0.75,
         titled: bool = False,
     ) -> None:
-        """`titled`: the texts begin with their titles, which the signature tells.
+        """Set the options of BM25.
 
-        UsageError for k1 or b out of range; MissingExtraError where bm25s is not installed."""
+        Args:
+            texts: The texts to search.
+            stem: Compare the English stems of words.
+            k1: The saturation of term frequencies, 0 or more.
+            b: The weight of text length, from 0 to 1.
+            titled: Whether the texts start with their titles, for the signature.
+
+        Raises:
+            UsageError: k1 or b is out of range.
+            MissingExtraError: An optional package is missing.
+        """
         if not (isfinite(k1) and k1 >= 0 and 0 <= b <= 1):
             raise UsageError(f"bm25: k1={k1}, b={b}; expected k1 of 0 or more and b from 0 to 1")
-        needs = ("bm25s", "PyStemmer") if stem else ("bm25s",)
-        libraries = ",".join(f"{package}-{_installed(package)}" for package in needs)
-        self.signature = f"bm25:lucene,k1={k1:g},b={b:g}{TITLED * titled},words-1,{libraries}"
+        packages = ("bm25s", "PyStemmer") if stem else ("bm25s",)
+        libraries = ",".join(f"{package}-{_installed(package)}" for package in packages)
+        searched = TITLED if titled else ""
+        self.signature = f"bm25:lucene,k1={k1:g},b={b:g}{searched},words-1,{libraries}"
         self._texts, self._stem, self._k1, self._b = texts, stem, k1, b
-        self._numbers: dict[str, int] = {}  # of each word's term
+        self._term_numbers: dict[str, int] = {}
         self._index: Any = None
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
-        """For each query at most `top` hits, best first; equal scores in corpus order."""
+        """Return at most `top` hits for each query, best first; equal scores in corpus order."""
         stem = stemmer(self._stem)
         if self._index is None:
             self._build(stem)
-        found = []
+        numbers = self._term_numbers
+        results = []
         for query in queries:
-            terms = [self._numbers[key] for key in map(stem, words(query)) if key in self._numbers]
+            terms = [numbers[term] for term in map(stem, words(query)) if term in numbers]
             scores = self._index.get_scores(terms) if terms and top > 0 else np.empty(0, np.float32)
-            found.append(_best_hits(scores, top))
-        return found
+            results.append(_best_hits(scores, top))
+        return results
 
     def rank(self, queries: Sequence[str], top: int) -> list[list[int]]:
         """Return the indices of at most `top` texts for each query, best first."""
@@ -97,28 +108,29 @@ class BM25:
     def _build(self, stem: Callable[[str], str]) -> None:
         import bm25s
 
-        seen: dict[str, int] = {}
+        word_numbers: dict[str, int] = {}
         rows: list[array[int]] = []
         for text in self._texts:
-            found = words(text)
-            for word in found:
-                if word not in seen:
-                    seen[word] = self._numbers.setdefault(stem(word), len(self._numbers))
-            rows.append(array("i", [seen[word] for word in found]))
-        if self._numbers:  # else nothing is ever looked up
+            split = words(text)
+            for word in split:
+                if word not in word_numbers:
+                    number = self._term_numbers.setdefault(stem(word), len(self._term_numbers))
+                    word_numbers[word] = number
+            rows.append(array("i", [word_numbers[word] for word in split]))
+        if self._term_numbers:  # Without terms, `search` never uses the index.
             self._index = bm25s.BM25(k1=self._k1, b=self._b, method="lucene", dtype="float32")
-            rows_and_numbers = (rows, self._numbers)
+            rows_and_numbers = (rows, self._term_numbers)
             self._index.index(rows_and_numbers, create_empty_token=False, show_progress=False)
 
 
 def _best_hits(scores: NDArray[np.float32], top: int) -> list[Hit]:
-    """The `top` highest scores above 0, highest first; equal ones in the order of their index."""
-    found = np.flatnonzero(scores)
-    if len(found) > top:
-        least = np.partition(scores[found], len(found) - top)[len(found) - top]
-        found = found[scores[found] >= least]
-    found = found[np.argsort(-scores[found], kind="stable")][:top]
-    return list(map(Hit, found.tolist(), scores[found].tolist()))
+    """Return the `top` highest scores above 0, best first; equal scores in order of index."""
+    indices = np.flatnonzero(scores)
+    if len(indices) > top:
+        lowest = np.partition(scores[indices], len(indices) - top)[len(indices) - top]
+        indices = indices[scores[indices] >= lowest]
+    indices = indices[np.argsort(-scores[indices], kind="stable")][:top]
+    return list(map(Hit, indices.tolist(), scores[indices].tolist()))
 
 
 def _installed(package: str) -> str:
@@ -129,20 +141,20 @@ def _installed(package: str) -> str:
 
 
 class Bm25Options(msgspec.Struct, frozen=True):
-    """What fixes the files of an index, besides its passages."""
+    """The options that determine the files of an index."""
 
     stem: bool = True
     k1: float = 1.5
     b: float = 0.75
 
     @staticmethod
-    def parse(given: ComponentSpec) -> Bm25Options:
-        """UsageError for an option that is not known or a value that cannot be meant."""
-        given.check(("stem", "k1", "b"), model=False)
+    def parse(spec: ComponentSpec) -> Bm25Options:
+        """Return the options of a spec. Raises UsageError for an unknown option or value."""
+        spec.check(("stem", "k1", "b"), model=False)
         default = Bm25Options()
-        stem = given.text("stem", "true", ("true", "false")) == "true"
-        k1 = given.number("k1", default.k1, 0, _MOST_K1)
-        b = given.number("b", default.b, 0, 1)
+        stem = spec.text("stem", "true", ("true", "false")) == "true"
+        k1 = spec.number("k1", default.k1, 0, _MAX_K1)
+        b = spec.number("b", default.b, 0, 1)
         assert k1 is not None
         assert b is not None
         return Bm25Options(stem, k1 + 0.0, b + 0.0)
@@ -159,7 +171,7 @@ class Bm25Options(msgspec.Struct, frozen=True):
 
 
 class _Header(msgspec.Struct, frozen=True):
-    """What an index says of itself: of which passages, with which options."""
+    """The header of an index: its passages and options."""
 
     passages_sha256: str
     passages: int
@@ -171,26 +183,24 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 def _check_header(folder: Path, passages: PassageStore, options: Bm25Options) -> None:
-    """InputError: no index in the folder, or one of other passages or options."""
+    """Raise InputError if the folder has no index, or one of other passages or options."""
     again = "delete the folder and build it again"
     try:
         header = msgspec.json.decode((folder / _HEADER).read_bytes(), type=_Header)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{folder} holds no readable bm25 index ({error}); {again}") from error
-    ours = _Header(passages.sha256, len(passages), options, options.stemmer)
+        raise InputError(f"{folder} has no readable bm25 index ({error}); {again}") from error
+    expected_header = _Header(passages.sha256, len(passages), options, options.stemmer)
     for name in header.__struct_fields__:
-        found, expected = getattr(header, name), getattr(ours, name)
-        if found != expected:
-            raise InputError(
-                f"{folder} was made with {name} {found}, and {expected} is needed here; {again}"
-            )
+        actual, expected = getattr(header, name), getattr(expected_header, name)
+        if actual != expected:
+            raise InputError(f"{folder} was made with {name} {actual}, not {expected}; {again}")
 
 
 class BM25OnDisk:
-    """BM25 (see `BM25`) over an index in a folder, memory-mapped.
+    """BM25 (see `BM25`) over a memory-mapped index in a folder.
 
-    Hits and scores are those of a search in memory, for any number of processes. Many queries at
-    once are shared out among as many processes as there are cores; they stay until `close`.
+    Hits and scores are the same as in memory, for any number of processes. Large numbers of
+    queries are searched by one process per core. The processes run until `close`.
     """
 
     name = "bm25"
@@ -202,7 +212,7 @@ class BM25OnDisk:
         options: Bm25Options,
         workers: int | None = None,
     ) -> None:
-        """MissingExtraError; InputError where a file of the index is missing or cannot be read."""
+        """Open the index. Raises InputError if files are damaged, or MissingExtraError."""
         _check_header(folder, passages, options)
         stems = f",english-{options.stemmer}" if options.stem else ""
         self.signature = (
@@ -213,47 +223,51 @@ class BM25OnDisk:
         self._pool: _Workers | None = None
         try:
             self._searcher: Searcher | None = Searcher(*self._values)
-        except (OSError, ValueError, EOFError) as error:  # a cut-off array is one of these
+        except (OSError, ValueError, EOFError) as error:  # A truncated array raises one of these.
             raise self._damaged(error) from error
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
-        """For each query at most `top` hits, best first; equal scores in corpus order.
+        """Return at most `top` hits for each query, best first; equal scores in corpus order.
 
-        WorkerError where a process could not start or is gone. InputError: a damaged index.
+        Raises:
+            WorkerError: A process couldn't start, or was killed.
+            InputError: The index is damaged.
         """
         if self._searcher is None:
             raise UsageError("this bm25 index was closed; open it again")
-        workers = self._workers or (cores() if len(queries) >= _WORTH_SEARCHERS else 1)
-        left = iter(queries)
-        parts = ((part, top) for part in iter(lambda: list(islice(left, _TOGETHER)), []))
-        found: Iterable[list[Found]]
+        workers = self._workers or (cores() if len(queries) >= _MIN_QUERIES_FOR_WORKERS else 1)
+        tasks = (
+            (queries[start : start + _QUERIES_PER_TASK], top)
+            for start in range(0, len(queries), _QUERIES_PER_TASK)
+        )
+        task_results: Iterable[list[ScoredPassages]]
         try:
             if workers == 1:
-                found = map(self._searcher, parts)
+                task_results = map(self._searcher, tasks)
             else:
                 self._pool = self._pool or _Workers(workers, Searcher, self._values, "search")
-                found = self._pool.map(parts)
-            return [
-                list(map(Hit, passages.tolist(), scores.tolist()))
-                for part in found
-                for passages, scores in part
-            ]
-        except (IndexError, ValueError) as error:  # numbers that lead nowhere
+                task_results = self._pool.map(tasks)
+            hits: list[list[Hit]] = []
+            for task_result in task_results:
+                for passages, scores in task_result:
+                    hits.append(list(map(Hit, passages.tolist(), scores.tolist())))
+            return hits
+        except (IndexError, ValueError) as error:  # A damaged file has numbers out of range.
             raise self._damaged(error) from error
         except WorkerError:
             self._pool = None
             raise
 
     def close(self) -> None:
-        """End the processes and let the files go."""
+        """End the processes and close the files."""
         self._searcher = None
         if self._pool is not None:
             self._pool.close()
 
     def _damaged(self, error: Exception) -> InputError:
         return InputError(
-            f"{self._folder}: the bm25 index cannot be read ({error}); delete the folder and build "
-            "it again"
+            f"{self._folder}: can't read the bm25 index ({error}); delete the folder and build it "
+            "again"
         )
 
 
@@ -267,18 +281,32 @@ def build_bm25(
     block: int = BLOCK,
     span: int = RANGE,
 ) -> None:
-    """Write the index, the same bytes for any `workers`, `block` (passages) and `span` (postings).
+    """Write the index into a folder, which appears when the index is complete.
 
-    It stands in the folder when it is complete. What a build has left that was broken off is
-    thrown away. InputError: another index stands there, or passages that cannot be
-    read. WriteError, WorkerError, MissingExtraError.
+    The files don't depend on `workers`, `block` and `span`. Files of an interrupted build are
+    removed.
+
+    Args:
+        folder: The folder.
+        passages: The passages.
+        options: The options of the index.
+        progress: Called with the progress of the work.
+        workers: The number of processes. Default: one per core, or one for few passages.
+        block: The number of passages per block.
+        span: The number of postings that are scored at once.
+
+    Raises:
+        InputError: The folder has another index, or passages can't be read.
+        WriteError: The index can't be written.
+        WorkerError: A process couldn't start, or was killed.
+        MissingExtraError: An optional package is missing.
     """
     header = _Header(passages.sha256, len(passages), options, options.stemmer)
     if folder.exists():
         _check_header(folder, passages, options)
         return
     if workers is None:
-        workers = cores() if len(passages) >= _WORTH_READERS else 1
+        workers = cores() if len(passages) >= _MIN_PASSAGES_FOR_WORKERS else 1
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     parts = split_blocks(passages.searched, block)
     with contextlib.ExitStack() as stack:
@@ -306,13 +334,13 @@ def build_bm25(
         except OSError as error:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise WriteError(
-                f"{folder}: the bm25 index could not be written ({error.strerror or error}); "
-                f"{next_step(error)} or choose another place, and build it again"
+                f"{folder}: can't write the bm25 index ({error.strerror or error}); "
+                f"{next_step(error)} or choose another folder, and build it again"
             ) from error
 
 
 class _Workers:
-    """Processes that each hold what `make(*values)` gives, and call it."""
+    """Processes that each call the result of `make(*values)` with their tasks."""
 
     def __init__(
         self, count: int, make: Callable[..., Any], values: tuple[Any, ...], work: str
@@ -321,7 +349,7 @@ class _Workers:
         self._pool = WorkerPool(count, _start, make, values)
 
     def map(self, parts: Iterable[Any]) -> Iterator[Any]:
-        """What comes of the parts, in their order. WorkerError: a process is gone."""
+        """Yield the results of tasks in order. Raises WorkerError if a process was killed."""
         waiting: deque[Future[Any]] = deque()
         try:
             for part in parts:
@@ -332,9 +360,9 @@ class _Workers:
                 yield waiting.popleft().result()
         except BrokenProcessPool:
             raise WorkerError(
-                f"a process to {self._work} for bm25 could not start or was killed. In a script, "
-                'call this under if __name__ == "__main__":, or set OMP_NUM_THREADS=1, which works '
-                "in one process"
+                f"a process to {self._work} for bm25 couldn't start or was killed. In a script, "
+                'call this under if __name__ == "__main__":, or set OMP_NUM_THREADS=1 to use one '
+                "process"
             ) from None
 
     def close(self) -> None:
@@ -345,7 +373,7 @@ _worker: Callable[[Any], Any]
 
 
 def _start(make: Callable[..., Any], values: tuple[Any, ...]) -> None:
-    """Build what this process calls."""
+    """Make the function that this process calls."""
     global _worker
     _worker = make(*values)
 
@@ -354,25 +382,25 @@ def _call(part: Any) -> Any:
     return _worker(part)
 
 
-def _folder(given: ComponentSpec) -> str:
-    options = Bm25Options.parse(given)
+def _folder(spec: ComponentSpec) -> str:
+    options = Bm25Options.parse(spec)
     if options == Bm25Options():
         return "bm25"
     return f"bm25-{hashlib.sha256(msgspec.json.encode(options)).hexdigest()[:8]}"
 
 
-def _open(folder: Path, passages: PassageStore, given: ComponentSpec) -> OpenedRetriever:
-    retriever = BM25OnDisk(folder, passages, Bm25Options.parse(given))
+def _open(folder: Path, passages: PassageStore, spec: ComponentSpec) -> OpenedRetriever:
+    retriever = BM25OnDisk(folder, passages, Bm25Options.parse(spec))
     return OpenedRetriever(retriever, retriever.close)
 
 
-def _over(given: ComponentSpec, passages: PassageStore) -> OpenedRetriever:
-    options = msgspec.structs.asdict(Bm25Options.parse(given))
+def _over(spec: ComponentSpec, passages: PassageStore) -> OpenedRetriever:
+    options = msgspec.structs.asdict(Bm25Options.parse(spec))
     return OpenedRetriever(BM25(passages.searched, titled=True, **options))
 
 
-def _build(folder: Path, passages: PassageStore, given: ComponentSpec, progress: Progress) -> None:
-    build_bm25(folder, passages, Bm25Options.parse(given), progress)
+def _build(folder: Path, passages: PassageStore, spec: ComponentSpec, progress: Progress) -> None:
+    build_bm25(folder, passages, Bm25Options.parse(spec), progress)
 
 
 BM25_KIND = RetrieverKind(_folder, _build, _open, over=_over)

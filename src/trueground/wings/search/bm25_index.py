@@ -1,4 +1,4 @@
-"""Write a BM25 index into a folder, out of core."""
+"""Writing a BM25 index into a folder, out of core."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from trueground.options import Progress
 from trueground.stats import log, sum_counts
 from trueground.wings.search.search_words import stemmer, words
 
-# Of each term's postings, one term after the other: where they begin, the passages, the scores; the
-# highest score of each term. The terms in the order of their letters: as text, where each line
-# ends, and their numbers.
+# The postings, term by term: the start of each term, the passages, and the scores. The highest
+# score of each term. The sorted terms: as text, the end of each line, and their numbers.
 STARTS, PASSAGES, SCORES, HIGHEST = "starts.npy", "passages.npy", "scores.npy", "highest.npy"
 TERMS, ENDS, NUMBERS = "terms.txt", "terms.ends.npy", "terms.numbers.npy"
 
-BLOCK = 4_096  # passages; at most 65,536, so that their numbers fit two bytes
-RANGE = 8_000_000  # postings that are put together at once
-_CHARACTERS = 16_000_000  # of one block
-_REMEMBERED = 1 << 20  # words whose terms a process remembers
-_SLICE = 1 << 17  # postings that are scored at once
+BLOCK = 4_096  # Passages per block; at most 65,536, so that their numbers fit two bytes.
+RANGE = 8_000_000  # Postings that are merged at once.
+_MAX_BLOCK_CHARACTERS = 16_000_000
+_MAX_CACHED_WORDS = 1 << 20  # Words whose terms a process keeps.
+_POSTINGS_PER_SLICE = 1 << 17  # Postings that are scored at once.
 _COLUMNS: dict[str, Any] = {
     "terms": np.int32,
     "counts": np.int32,
@@ -36,17 +35,21 @@ _COLUMNS: dict[str, Any] = {
     "frequencies": np.int32,
 }
 Ints = NDArray[np.int32]
-Found = tuple[Ints, NDArray[np.float32]]  # passages and their scores
+ScoredPassages = tuple[Ints, NDArray[np.float32]]  # passages and their scores
 
 
 class Block(NamedTuple):
-    """Some passages after each other, turned inside out.
+    """The inverted index of consecutive passages.
 
-    `lengths`: words of each passage. `terms`: what words are compared by, each once, by the number
-    that the process `maker` gave it; `fresh` are the terms that it had not met before, one a line,
-    numbered from `first` in the order in which they come (0: it has begun anew). `counts`: in how
-    many passages each term stands. Then for each term in turn the passages with it, by number in
-    the block, and how often it stands there.
+    Attributes:
+        maker: The process that made the block.
+        first: The number of the first new term; 0 if the process has cleared its terms.
+        fresh: The new terms of the process, one per line, numbered from `first`.
+        lengths: The number of words of each passage.
+        terms: The terms of the block, by their numbers in the process.
+        counts: The number of passages with each term.
+        passages: For each term in turn, the passages with it, by their numbers in the block.
+        frequencies: The frequency of the term in each of these passages.
     """
 
     maker: int
@@ -60,26 +63,26 @@ class Block(NamedTuple):
 
 
 class Inverter:
-    """Makes blocks of texts; words are compared as they are, or by their English stems."""
+    """A function that inverts texts into blocks, by words or by their English stems."""
 
     def __init__(self, stem: bool) -> None:
-        """MissingExtraError where stems are wanted and PyStemmer is not installed."""
+        """Choose words or stems. Raises MissingExtraError if PyStemmer isn't installed."""
         self._key = stemmer(stem)
         self._numbers = _WordNumbers(self._key)
 
     def __call__(self, texts: list[str]) -> Block:
-        if len(self._numbers) > _REMEMBERED:
+        if len(self._numbers) > _MAX_CACHED_WORDS:
             self._numbers = _WordNumbers(self._key)
         numbers = self._numbers
         first = len(numbers.terms)
         flat = array("i")
         lengths = np.empty(len(texts), np.int32)
         for i, text in enumerate(texts):
-            found = words(text)
-            lengths[i] = len(found)
-            flat.extend(map(numbers.__getitem__, found))
+            split = words(text)
+            lengths[i] = len(split)
+            flat.extend(map(numbers.__getitem__, split))
         fresh = "\n".join(islice(numbers.terms, first, None))
-        # Sorted pairs of term and passage, both in one number.
+        # Each pair of term and passage is one number, for fast sorting.
         bits = max(len(lengths) - 1, 0).bit_length()
         pairs = np.array(flat, np.int64)
         pairs <<= bits
@@ -97,7 +100,7 @@ class Inverter:
 
 
 class _WordNumbers(dict[str, int]):
-    """Word → number of its term, in the order in which terms first come."""
+    """Word → number of its term, in order of first occurrence."""
 
     def __init__(self, key: Callable[[str], str]) -> None:
         super().__init__()
@@ -110,14 +113,14 @@ class _WordNumbers(dict[str, int]):
 
 
 def split_blocks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
-    """At most `size` texts at a time, fewer where they are long."""
-    part, room = list[str](), _CHARACTERS
+    """Yield lists of at most `size` texts, fewer if they are long."""
+    part, room = list[str](), _MAX_BLOCK_CHARACTERS
     for text in texts:
         part.append(text)
         room -= len(text)
         if len(part) == size or room <= 0:
             yield part
-            part, room = [], _CHARACTERS
+            part, room = [], _MAX_BLOCK_CHARACTERS
     if part:
         yield part
 
@@ -132,10 +135,10 @@ def write_index(
     progress: Progress,
     span: int,
 ) -> None:
-    """Write the files for `blocks`, of `total` passages, into an empty folder. OSError."""
-    apart = folder / "parts"
-    apart.mkdir()
-    parts = _PostingFiles(apart, blocks, total, progress)
+    """Write the files of `blocks`, with `total` passages, into an empty folder. OSError."""
+    parts_folder = folder / "parts"
+    parts_folder.mkdir()
+    parts = _PostingFiles(parts_folder, blocks, total, progress)
     ordered = sorted(parts.vocabulary)
     text = "".join(f"{term}\n" for term in ordered).encode()
     (folder / TERMS).write_bytes(text or b"\n")
@@ -146,14 +149,16 @@ def write_index(
     del ordered, text
     np.save(folder / STARTS, parts.starts)
     _write_scores(folder, parts, k1, b, span, progress)
-    shutil.rmtree(apart)
+    shutil.rmtree(parts_folder)
 
 
 class _PostingFiles:
-    """The first pass: the postings of a corpus, block after block, in files of `folder`.
+    """The first pass: the postings of a corpus, block after block, in files of a folder.
 
-    `vocabulary`: each term's number, in the order in which the terms first come. `lengths`: words
-    of each passage. `starts`: where each term's postings begin by term, and the last one's end.
+    Attributes:
+        vocabulary: The number of each term, in order of first occurrence.
+        lengths: The number of words of each passage.
+        starts: The start of each term's postings, and the end of the last.
     """
 
     def __init__(
@@ -161,35 +166,37 @@ class _PostingFiles:
     ) -> None:
         """Write the files. OSError."""
         self._folder = folder
-        self._sizes: list[tuple[int, int]] = []  # passages and terms of each block
+        self._sizes: list[tuple[int, int]] = []  # The numbers of passages and terms per block.
         self.vocabulary: dict[str, int] = {}
-        known: dict[int, Ints] = {}  # maker → our numbers of its terms
+        numbers_of_maker: dict[int, Ints] = {}  # The vocabulary's numbers of a process's terms.
         lengths = [np.empty(0, np.int32)]
         done = 0
         with ExitStack() as stack:
             files = [stack.enter_context((folder / name).open("wb")) for name in _COLUMNS]
             for block in blocks:
-                for file, column in zip(files, self._columns(block, known), strict=True):
+                columns = self._columns(block, numbers_of_maker)
+                for file, column in zip(files, columns, strict=True):
                     file.write(column.tobytes())
                 lengths.append(block.lengths)
                 self._sizes.append((len(block.lengths), len(block.counts)))
                 done += len(block.lengths)
                 progress("bm25: words", done, total)
         self.lengths = np.concatenate(lengths)
-        found = np.zeros(len(self.vocabulary), np.int64)
+        totals = np.zeros(len(self.vocabulary), np.int64)
         for numbers, counts in self._heads():
-            found[numbers] += counts
-        self.starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])
+            totals[numbers] += counts
+        self.starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(totals)])
 
-    def _columns(self, block: Block, known: dict[int, Ints]) -> tuple[NDArray[Any], ...]:
-        """(terms, counts, passages, frequencies) of a block by our numbers of terms, ascending."""
+    def _columns(self, block: Block, numbers_of_maker: dict[int, Ints]) -> tuple[NDArray[Any], ...]:
+        """Return terms, counts, passages and frequencies, sorted by the vocabulary's numbers."""
         vocabulary = self.vocabulary
         names = block.fresh.split("\n") if block.fresh else []
         numbers = (vocabulary.setdefault(name, len(vocabulary)) for name in names)
         fresh = np.fromiter(numbers, np.int32, len(names))
-        ours = np.concatenate([known.get(block.maker, fresh)[: block.first], fresh])
-        known[block.maker] = ours
-        terms = ours[block.terms]
+        earlier = numbers_of_maker.get(block.maker, fresh)[: block.first]
+        term_numbers = np.concatenate([earlier, fresh])
+        numbers_of_maker[block.maker] = term_numbers
+        terms = term_numbers[block.terms]
         order = np.argsort(terms)
         counts = block.counts[order]
         starts = (np.cumsum(block.counts, dtype=np.int64) - block.counts)[order]
@@ -198,7 +205,7 @@ class _PostingFiles:
         return terms[order], counts, block.passages[at], block.frequencies[at]
 
     def _heads(self) -> Iterator[tuple[Ints, Ints]]:
-        """(terms, counts) of each block."""
+        """Yield (terms, counts) of each block."""
         with (
             (self._folder / "terms").open("rb") as terms,
             (self._folder / "counts").open("rb") as counts,
@@ -207,14 +214,14 @@ class _PostingFiles:
                 yield np.fromfile(terms, np.int32, size), np.fromfile(counts, np.int32, size)
 
     def ranges(self, cuts: list[int]) -> Iterator[tuple[Ints, Ints]]:
-        """(passages, frequencies) between each two of these terms, by term and then by passage."""
-        # How many terms and postings stand before each cut in each block.
-        places = np.empty((len(self._sizes), len(cuts), 2), np.int64)
+        """Yield (passages, frequencies) between two cuts, sorted by term and passage."""
+        # The numbers of terms and postings before each cut in each block.
+        offsets = np.empty((len(self._sizes), len(cuts), 2), np.int64)
         before = np.zeros(2, np.int64)
         for block, (terms, counts) in enumerate(self._heads()):
             ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
             at = np.searchsorted(terms, cuts)
-            places[block] = before + np.stack([at, ends[at]], axis=1)
+            offsets[block] = before + np.stack([at, ends[at]], axis=1)
             before += (len(terms), ends[-1])
         with ExitStack() as stack:
             opened = ((name, (self._folder / name).open("rb")) for name in _COLUMNS)
@@ -231,15 +238,15 @@ class _PostingFiles:
                 frequencies = np.empty(len(passages), np.int32)
                 base = 0
                 for (size, _), ((term, posting), (last_term, last_posting)) in zip(
-                    self._sizes, places[:, number : number + 2], strict=True
+                    self._sizes, offsets[:, number : number + 2], strict=True
                 ):
                     if term < last_term:
                         terms = read("terms", term, last_term) - low
                         counts = read("counts", term, last_term)
                         at = np.repeat(free[terms] - (np.cumsum(counts) - counts), counts)
                         at += np.arange(len(at))
-                        found = read("passages", posting, last_posting)
-                        passages[at] = found.astype(np.int32) + base
+                        block_passages = read("passages", posting, last_posting)
+                        passages[at] = block_passages.astype(np.int32) + base
                         frequencies[at] = read("frequencies", posting, last_posting)
                         free[terms] += counts
                     base += size
@@ -249,10 +256,10 @@ class _PostingFiles:
 def _write_scores(
     folder: Path, parts: _PostingFiles, k1: float, b: float, span: int, progress: Progress
 ) -> None:
-    """The second pass: passages and scores by term, and each term's highest score.
+    """Write passages and scores by term, and each term's highest score: the second pass.
 
-    log(1 + (n − df + ½)/(df + ½)) · tf/(tf + k1·(1 − b + b·l/m)), computed in float64 and kept in
-    float32; the steps are in the order of the library bm25s, for equal last bits.
+    log(1 + (n − df + ½)/(df + ½)) · tf/(tf + k1·(1 − b + b·l/m)), computed in float64 and stored
+    as float32. The order of the steps is that of the library bm25s, so the last bits are equal.
     """
     starts, lengths = parts.starts, parts.lengths
     mean = sum_counts(lengths) / max(len(lengths), 1)
@@ -262,7 +269,7 @@ def _write_scores(
     ratios = 1 + (n - values + 0.5) / (values + 0.5)
     weights = np.array([log(ratio) for ratio in ratios.tolist()], np.float32)[which]
     highest = np.zeros(len(weights), np.float32)
-    # Terms between which there are at most `span` postings, or a single term.
+    # Between two cuts there are at most `span` postings, or a single term.
     cuts, total = [0], int(starts[-1])
     while cuts[-1] < len(starts) - 1:
         high = int(np.searchsorted(starts, starts[cuts[-1]] + span, side="right")) - 1
@@ -277,8 +284,8 @@ def _write_scores(
             pairwise(cuts), parts.ranges(cuts), strict=True
         ):
             scores = np.repeat(weights[low:high], in_passages[low:high])
-            for at in range(0, len(scores), _SLICE):
-                part = slice(at, at + _SLICE)
+            for at in range(0, len(scores), _POSTINGS_PER_SLICE):
+                part = slice(at, at + _POSTINGS_PER_SLICE)
                 tf = frequencies[part].astype(np.float64)
                 scores[part] *= tf / (norms[passages[part]] + tf)
             highest[low:high] = np.maximum.reduceat(scores, starts[low:high] - starts[low])
@@ -289,11 +296,12 @@ def _write_scores(
 
 
 def _begin_array(file: BinaryIO, kind: str, length: int) -> None:
-    """The head of a .npy file whose numbers follow."""
+    """Write the header of a .npy file."""
     head: dict[str, Any] = {"descr": kind, "fortran_order": False, "shape": (length,)}
     np.lib.format.write_array_header_1_0(file, head)
 
 
 def map_array(path: Path) -> NDArray[Any]:
-    # Plain arrays: each slice of np.memmap costs microseconds.
+    """Map an array of a .npy file."""
+    # Each slice of an np.memmap costs microseconds more than one of a plain array.
     return np.asarray(np.load(path, mmap_mode="r"))

@@ -99,7 +99,7 @@ def test_a_hanging_server_is_left(served: Served) -> None:
     assert graph.find(["Bo Quill"])[0]
     _, graph = served("hang", timeout=0.3, max_attempts=1)
     began = time.monotonic()
-    with pytest.raises(GraphError, match=r"timed out: no whole reply within 0\.3 s"):
+    with pytest.raises(GraphError, match=r"timed out: no complete reply within 0\.3 s"):
         graph.entities(["Q900001"])
     assert time.monotonic() - began < 5
 

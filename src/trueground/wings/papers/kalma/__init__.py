@@ -1,4 +1,4 @@
-"""KaLMA (Li et al. 2024): answers that cite triples of a knowledge graph, and say what is missing.
+"""KaLMA (Li et al. 2024): answers that cite a knowledge graph, and mark missing knowledge.
 
 The declaration: options, and the paper's studies. Listing benchmarks loads nothing heavy.
 """
@@ -21,7 +21,7 @@ NO_DEMONSTRATION = "none"
 
 @dataclass(frozen=True, kw_only=True)
 class KalmaOptions(TaskOptions):
-    """How a task is asked; None where the user has said nothing."""
+    """Options of the KaLMA tasks. None means that the user hasn't set the option."""
 
     knowledge: Annotated[
         Literal["given", "gold", "linked"] | None,
@@ -157,41 +157,43 @@ class KalmaOptions(TaskOptions):
         for name in ("remove", "retrieval_accuracy"):
             if getattr(self, name) is not None and self.knowledge not in (None, "gold"):
                 raise UsageError(
-                    f"--{name.replace('_', '-')} starts from the gold graphs; leave --knowledge "
+                    f"--{name.replace('_', '-')} starts from the gold graphs. Leave --knowledge "
                     f"{self.knowledge} out"
                 )
         if self.graph is not None and self.shown == "given":
             raise UsageError(
-                "--graph is for --knowledge gold or linked; --knowledge given takes the graphs "
-                "that come with the questions"
+                "--graph is for --knowledge gold or linked. --knowledge given takes the graphs "
+                "of the questions"
             )
         for name in ("recognizer", "types"):
             if getattr(self, name) and self.shown != "linked":
                 raise UsageError(
-                    f"--{name} is for --knowledge linked; it finds nothing with --knowledge "
+                    f"--{name} is for --knowledge linked. It has no effect with --knowledge "
                     f"{self.shown}"
                 )
 
     @property
     def shown(self) -> str:
-        """What the model is shown: `given`, `gold` or `linked`."""
+        """Graphs that the model gets: `given`, `gold` or `linked`."""
         studies = self.remove is not None or self.retrieval_accuracy is not None
         return self.knowledge or ("gold" if studies else "given")
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Those of which a linked entity must have one; none where it may be anything."""
-        if not self.types:  # the published questions are about people
+        """Classes of linked entities. Empty: any class."""
+        if not self.types:
+            # The published questions are about people.
             return () if self.task == "questions" else PEOPLE
         return () if self.types == (ANY_TYPE,) else self.types
 
     @property
     def finder(self) -> str:
+        """The recognizer of names."""
         return self.recognizer or "dictionary"
 
     @property
     def asks_graph(self) -> bool:
-        """Whether a knowledge graph is asked: one that the user names, or that of all the data."""
+        """Whether graphs are looked up in a knowledge graph."""
         return self.shown == "linked" or self.graph is not None
 
 

@@ -65,10 +65,10 @@ class GraphLibrary:
         self._fetch()
         return [self._questions[question] or [] for question in questions]
 
-    def left_to_run(self) -> str | None:
-        """In a dry run what a run would ask of an endpoint, in words; None where it may be asked.
+    def dry_run_message(self) -> str | None:
+        """Return what a run would request from an endpoint, which a dry run doesn't call.
 
-        A dry run asks nobody, and keeps nothing.
+        None if this isn't a dry run, or if the graph is local.
         """
         if self._sources.scratch is None:
             return None

@@ -1,4 +1,4 @@
-"""Questions, minimum sets and the demonstration: files → values, every field checked."""
+"""Read and check questions, minimum sets and the demonstration."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from trueground.wings.papers.user_files import read_question
 
 FILES = {"specific": "complex_question_graph", "general": "simple_question_graph"}
 T = TypeVar("T")
-SEPARATOR = "\x1f"  # of the words that a draw depends on
+SEPARATOR = "\x1f"  # Separates the texts that determine a random number.
 Sets = list[tuple[Triple, ...] | None]
-# Properties that say little of a life: no synthetic minimum set has them.
+# Properties that say little about a person. Synthetic minimum sets leave them out.
 TRIVIAL = frozenset(
     {
         "name",
@@ -37,7 +37,7 @@ TRIVIAL = frozenset(
         "described by source",
     }
 )
-# Stands before most of the general questions, and is no part of them.
+# Prefix of most general questions, which isn't part of the question.
 _PREFIX = "question:"
 _ENTRY = '[question, [graph, …]], or {"question": "…", "knowledge": [{"qid": "Q1", …}]}'
 _SET = '[question, [[qid, property, value], …]], or {"question": "…", "gold_knowledge": […]}'
@@ -49,9 +49,13 @@ _PACKAGE = "trueground.wings.papers.kalma"
 
 @dataclass(frozen=True)
 class GraphQuestion:
-    """One question. `graphs` come with it; None where the file says nothing of a field.
+    """A question. Fields that the file lacks are None.
 
-    `names` are all texts under which files of minimum sets may name it.
+    Attributes:
+        graphs: The graphs of the question.
+        names: All texts by which files of minimum sets may refer to the question.
+        minimum: The minimum set.
+        absent: The knowledge that the graphs lack.
     """
 
     id: str
@@ -65,13 +69,13 @@ class GraphQuestion:
 
     @property
     def entities(self) -> list[str]:
-        """Those that its minimum set names, in its order."""
+        """Entities of the minimum set, in its order."""
         return list(dict.fromkeys(plain(triple[0]) for triple in self.minimum or ()))
 
 
 @dataclass(frozen=True)
 class GraphDemonstration:
-    """A question with its graphs and the answer that a model should give."""
+    """A question with its graphs and the expected answer."""
 
     file: PromptFile
     question: str
@@ -80,12 +84,12 @@ class GraphDemonstration:
 
 
 def rank_by_seed(things: Iterable[T], seed: str) -> list[T]:
-    """The things in an order drawn from the seed; what is left of fewer things keeps its order."""
+    """Return things in random order. Removing things doesn't change the order of the rest."""
     return sorted(things, key=lambda thing: draw_number(seed, thing, separator=SEPARATOR))
 
 
 def question_key(question: str) -> str:
-    """Equal for questions that differ in white space, Unicode form or the file's prefix only."""
+    """Return a key that ignores whitespace, Unicode form and the prefix of the file."""
     return plain(_unprefixed(question))
 
 
@@ -98,123 +102,145 @@ def _unprefixed(question: str) -> str:
 def read_published(
     task: str, data: Path | None, *, both: bool = False
 ) -> tuple[list[GraphQuestion], list[Path]]:
-    """The entries of a task, and the files that were read; ids are the entries' numbers, from 0.
+    """Read the published questions of a task. Their ids are their numbers, from 0.
 
-    An entry stands in both files at the same place: with `both` the other file, where it is there,
-    tells its other question. InputError.
+    Args:
+        task: `specific` or `general`.
+        data: The user's folder. None: the fetched files.
+        both: Also read the other file, if it is there. It has another question for each entry, at
+            the same index.
+
+    Returns:
+        The questions, and the files that were read.
+
+    Raises:
+        InputError: A file is missing or invalid.
     """
-    read = [get_dataset("kalma").find_json(FILES[task], data)]
-    entries = read_entries(read[0])
-    other = "general" if task == "specific" else "specific"
-    path = get_dataset("kalma").look_for_json(FILES[other], data) if both else None
+    paths = [get_dataset("kalma").find_json(FILES[task], data)]
+    entries = read_entries(paths[0])
+    other_task = "general" if task == "specific" else "specific"
+    path = get_dataset("kalma").look_for_json(FILES[other_task], data) if both else None
     others = [] if path is None else read_entries(path)
     if path is not None and len(others) == len(entries):
         pairs = zip(entries, others, strict=True)
-        entries = [replace(one, names=(*one.names, *two.names)) for one, two in pairs]
-        read.append(path)
-    return [replace(one, question=_unprefixed(one.question)) for one in entries], read
+        entries = [replace(entry, names=(*entry.names, *other.names)) for entry, other in pairs]
+        paths.append(path)
+    return [replace(entry, question=_unprefixed(entry.question)) for entry in entries], paths
 
 
 def read_own(data: Path | None) -> tuple[list[GraphQuestion], list[Path]]:
-    """A user's questions. UsageError: no file is named; InputError."""
+    """Read a user's questions. Raise UsageError if there is no file."""
     if data is None:
         raise UsageError(
-            f"kalma/questions asks your own questions: --data FILE, each of them {_ENTRY}"
+            f"kalma/questions needs your questions. Add --data FILE; each question is {_ENTRY}"
         )
     return read_entries(data), [data]
 
 
 def read_entries(path: Path) -> list[GraphQuestion]:
-    """Every entry in its order; one without an id has its number, from 0. InputError."""
+    """Read the questions of a file. A question without an id gets its number, from 0.
+
+    Raises:
+        InputError: The file has no questions, an invalid one, or an id twice.
+    """
     entries: dict[str, GraphQuestion] = {}
-    for number, (place, item) in enumerate(_read_items(path, _ENTRY)):
-        entry = _entry(place, item, number)
+    for number, (location, item) in enumerate(_read_items(path, _ENTRY)):
+        entry = _entry(location, item, number)
         if entry.id in entries:
             raise InputError(f"{path}: found the id {entry.id!r} twice; expected each id once")
         entries[entry.id] = entry
     if not entries:
-        raise InputError(f"{path} holds no question; expected {_ENTRY}")
+        raise InputError(f"{path} has no questions; expected {_ENTRY}")
     return list(entries.values())
 
 
 def _read_items(path: Path, expected: str) -> Iterator[tuple[str, Any]]:
-    """(place such as `a.json, entry 3`, item) of a JSON array, of JSON lines or of a table.
+    """Yield the items of a JSON array, of JSON lines or of a table, with their locations.
 
-    Items of an array are whatever they are, all others objects. InputError: what cannot be read.
+    A location is such as `a.json, entry 3`. Items of an array may have any type.
     """
     if path.is_dir():
-        raise InputError(f"{path} is a folder; name the file in it, with {expected}")
+        raise InputError(f"{path} is a folder; expected a file with {expected}")
     if DataPath(path).ending != ".json" or not path.is_file():
         yield from DataPath(path).rows()
         return
     with DataPath(path).open() as stream:
-        found = array_items(stream, str(path), expected)
-        if found is None:
+        items = array_items(stream, str(path), expected)
+        if items is None:
             raise InputError(
-                f"{path} is no JSON array; expected {expected}, or JSON lines in a file that ends "
-                "in .jsonl"
+                f"{path} isn't a JSON array; expected {expected}, or JSON lines in a file "
+                "that ends in .jsonl"
             )
-        yield from found
+        yield from items
 
 
-def _object_of(place: str, item: Any, second: str, expected: str) -> dict[str, Any]:
-    """The item as an object; the pair [question, …] is one too. InputError."""
+def _object_of(location: str, item: Any, second: str, expected: str) -> dict[str, Any]:
+    """Return an item as an object. Convert a pair [question, …] to an object."""
     if isinstance(item, list) and len(item) == 2:
         item = {"question": item[0], second: item[1]}
     if not isinstance(item, dict):
-        raise InputError(Problem(None, describe(item), expected).message(place))
+        raise InputError(Problem(None, describe(item), expected).message(location))
     return item
 
 
-def _entry(place: str, item: Any, number: int) -> GraphQuestion:
-    row = _object_of(place, item, "knowledge", _ENTRY)
-    record = read_question(place, row, number)
+def _entry(location: str, item: Any, number: int) -> GraphQuestion:
+    row = _object_of(location, item, "knowledge", _ENTRY)
+    record = read_question(location, row, number)
     question = (record.question or "").strip()
     if not question:
-        raise InputError(Problem(None, "no question", _ENTRY).message(place))
+        raise InputError(Problem(None, "no question", _ENTRY).message(location))
     seen: set[str] = set()
     for i, graph in enumerate(record.knowledge or ()):
         qid = plain(str(graph["qid"]))
         if not qid or qid in seen:
-            what = f"the qid {qid!r} twice" if qid else "a blank qid"
-            raise InputError(Problem(f"knowledge[{i}]", what, "each entity once").message(place))
+            value = f"the qid {qid!r} twice" if qid else "a blank qid"
+            problem = Problem(f"knowledge[{i}]", value, "each entity once")
+            raise InputError(problem.message(location))
         seen.add(qid)
-    known, gold, missing = record.knowledge, record.gold_knowledge, record.absent_knowledge
+    knowledge = record.knowledge
+    minimum = record.gold_knowledge
+    absent = record.absent_knowledge
     return GraphQuestion(
         record.id,
         question,
-        None if known is None else tuple(known),
+        None if knowledge is None else tuple(knowledge),
         (question_key(question),),
-        None if gold is None else tuple(gold),
-        None if missing is None else tuple(missing),
+        None if minimum is None else tuple(minimum),
+        None if absent is None else tuple(absent),
         record.group,
         record.meta or {},
     )
 
 
 def read_sets(path: Path, entries: Sequence[GraphQuestion]) -> Sets:
-    """Each entry's set in the file, None where it has none; questions are told apart by their text.
+    """Return the minimum set of each question in a file. None for questions without one.
 
-    A question that stands there once is for every entry that asks it; one that stands there several
-    times, for these in their order. InputError: nothing fits, or too many sets for a question.
+    Questions are matched by their text. A set that occurs once is for all questions with this text.
+    Several sets of a text are for its questions in order.
+
+    Raises:
+        InputError: No question matches, or a question has the wrong number of sets.
     """
-    found: dict[str, list[tuple[Triple, ...]]] = {}
-    for place, item in _read_items(path, _SET):
-        row = _object_of(place, item, "gold_knowledge", _SET)
-        asked = {name: row.get(name) for name in ("question", "gold_knowledge")}
-        record = read_question(place, asked, 0)
+    sets_by_question: dict[str, list[tuple[Triple, ...]]] = {}
+    for location, item in _read_items(path, _SET):
+        row = _object_of(location, item, "gold_knowledge", _SET)
+        fields = {name: row.get(name) for name in ("question", "gold_knowledge")}
+        record = read_question(location, fields, 0)
         question, triples = record.question or "", record.gold_knowledge
         if not question.strip() or triples is None:
-            raise InputError(Problem(None, describe(row), _SET).message(place))
-        found.setdefault(question_key(question), []).append(tuple(triples))
-    names = [next((name for name in entry.names if name in found), None) for entry in entries]
+            raise InputError(Problem(None, describe(row), _SET).message(location))
+        sets_by_question.setdefault(question_key(question), []).append(tuple(triples))
+    names: list[str | None] = []
+    for entry in entries:
+        matches = (name for name in entry.names if name in sets_by_question)
+        names.append(next(matches, None))
     counts, taken = Counter(names), Counter[str]()
     sets: Sets = []
     for name, entry in zip(names, entries, strict=True):
         if name is None:
             sets.append(None)
             continue
-        several = found[name]
+        several = sets_by_question[name]
         if len(several) not in (1, counts[name]):
             raise InputError(
                 f"{path}: found {len(several)} sets for the question {entry.question!r}; expected "
@@ -222,7 +248,7 @@ def read_sets(path: Path, entries: Sequence[GraphQuestion]) -> Sets:
             )
         sets.append(several[taken[name] if len(several) > 1 else 0])
         taken[name] += 1
-    if all(one is None for one in sets):
+    if all(minimum is None for minimum in sets):
         raise InputError(
             f"{path}: found no set for any of the {len(sets):,} questions asked; expected {_SET} "
             f"with questions such as {entries[0].question!r}"
@@ -231,19 +257,18 @@ def read_sets(path: Path, entries: Sequence[GraphQuestion]) -> Sets:
 
 
 def draw_sets(entries: Sequence[GraphQuestion], size: int, seed: int) -> Sets:
-    """For each entry `size` triples of its graphs, or all that are not trivial, in drawn order.
+    """Sample a minimum set of `size` nontrivial triples from the graphs of each question.
 
-    A larger size only adds. None for an entry without such triples.
+    A larger size only adds triples. The set is None for questions without such triples.
     """
     sets: Sets = []
     for entry in entries:
-        triples = {
-            # A plain tuple, since the order by the seed depends on how it is printed.
-            tuple(triple.key): list(triple)
-            for graph in entry.graphs or ()
-            for triple in GraphTriple.of_graph(graph)
-            if triple.key.property not in TRIVIAL
-        }
+        triples: dict[tuple[str, ...], list[str]] = {}
+        for graph in entry.graphs or ():
+            for triple in GraphTriple.of_graph(graph):
+                if triple.key.property not in TRIVIAL:
+                    # A plain tuple, since the random order depends on its repr.
+                    triples[tuple(triple.key)] = list(triple)
         order = rank_by_seed(triples, f"{seed}/{entry.id}")
         sets.append(tuple(triples[key] for key in order[:size]) or None)
     return sets
@@ -251,7 +276,7 @@ def draw_sets(entries: Sequence[GraphQuestion], size: int, seed: int) -> Sets:
 
 @dataclass(frozen=True)
 class KalmaPrompt:
-    """What is sent for a question; `files` are prompt and demonstration, as a manifest has them."""
+    """Prompt and demonstration. `files` describes both for the manifest."""
 
     prompt: Prompt
     demonstration: GraphDemonstration | None
@@ -262,12 +287,12 @@ class KalmaPrompt:
         return (self.prompt.file, *([demonstration.file] if demonstration else []))
 
     def messages(self, question: str, graphs: Sequence[Graph]) -> tuple[Message, ...]:
-        """System message, demonstration as an earlier turn of the conversation, the question."""
-        asked = self._fill(question, graphs)
+        """Return the messages, with the demonstration as an earlier turn."""
+        question_messages = self._fill(question, graphs)
         if self.demonstration is None:
-            return asked
+            return question_messages
         before = self._fill(self.demonstration.question, self.demonstration.knowledge)
-        return (*before, Message("assistant", self.demonstration.answer), asked[-1])
+        return (*before, Message("assistant", self.demonstration.answer), question_messages[-1])
 
     def _fill(self, question: str, graphs: Sequence[Graph]) -> tuple[Message, ...]:
         lines = "\n".join(" ".join(format_graph(graph).split()) for graph in graphs)
@@ -275,23 +300,28 @@ class KalmaPrompt:
 
 
 def make_prompt(options: KalmaOptions, sources: Sources) -> KalmaPrompt:
-    """The user's prompt and demonstration, or the task's own. UsageError, InputError."""
+    """Return the prompt and the demonstration, those of the user or the default ones.
+
+    Raises:
+        InputError: A file can't be read, or the demonstration is invalid.
+        UsageError: A placeholder of the prompt is wrong.
+    """
     prompt = sources.choose_prompt(_PACKAGE, "answer-2", ("question", "knowledge"))
-    written = options.demonstration
-    if written == NO_DEMONSTRATION:
+    choice = options.demonstration
+    if choice == NO_DEMONSTRATION:
         return KalmaPrompt(prompt, None)
-    if written is None:
+    if choice is None:
         data = (files(_PACKAGE) / "prompts" / "demonstration-2.json").read_bytes()
         name = "kalma/demonstration-2"
     else:
         try:
-            data, name = Path(written).read_bytes(), Path(written).name
+            data, name = Path(choice).read_bytes(), Path(choice).name
         except OSError as error:
             raise InputError(
-                f"the demonstration {written} cannot be read: {error.strerror or error}; name a "
+                f"the demonstration {choice} cannot be read: {error.strerror or error}; expected a "
                 f"file with {_DEMONSTRATION}, or {NO_DEMONSTRATION}"
             ) from error
-    place = f"the demonstration {name}"
+    location = f"the demonstration {name}"
     try:
         row = decode(data.removeprefix(b"\xef\xbb\xbf"), _DEMONSTRATION)
         if not isinstance(row, dict):
@@ -300,9 +330,9 @@ def make_prompt(options: KalmaOptions, sources: Sources) -> KalmaPrompt:
         record = to_record({**row, "response": answer}, None, 0)
     except Problem as problem:
         name = "answer" if problem.field == "response" else problem.field or ""
-        raise InputError(Problem(name, problem.found, problem.expected).message(place)) from None
+        raise InputError(Problem(name, problem.found, problem.expected).message(location)) from None
     if not (record.question and record.response.strip()) or record.knowledge is None:
-        raise InputError(Problem(None, describe(row), _DEMONSTRATION).message(place))
+        raise InputError(Problem(None, describe(row), _DEMONSTRATION).message(location))
     file = PromptFile(name, sha256(data).hexdigest())
     knowledge = tuple(record.knowledge)
     return KalmaPrompt(

@@ -1,4 +1,4 @@
-"""The studies of KaLMA's leaderboard."""
+"""Tables and figures of KaLMA's leaderboard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from trueground.benchmarks import Delta, Measure, PaperJudge, Pivot, Studies, Sweep
 
-# Section 5: the graphs that were retrieved, temperature 0.5, nothing taken away.
+# Section 5: the retrieved graphs, temperature 0.5, nothing removed.
 _AS_RETRIEVED = {
     "knowledge": "given", "remove": "0", "retrieval-accuracy": "100", "at-temperature": "0.5",
 }  # fmt: skip
@@ -27,16 +27,18 @@ _TEXT = tuple(map(Measure, ("coherence", "consistency", "fluency", "relevance"))
 
 
 def comparable(task: str, options: Mapping[str, Any], printed: Mapping[str, Any]) -> bool:
-    """The same graphs, as much of them taken away, the same temperature; any minimum set.
+    """Return whether a run has the graphs and temperature of a printed number.
 
-    The study of retrieval accuracy is beside its own figure only, not beside a table of another.
+    The minimum set may differ. Runs with a retrieval accuracy are only comparable with the figure
+    of that study.
     """
     del task
     if options.get("retrieval-accuracy") and "retrieval-accuracy" not in printed:
         return False
-    known = {name: value for name, value in options.items() if value is not None}
-    asked, wanted = {**_AS_RETRIEVED, **known}, {**_AS_RETRIEVED, **printed}
-    return all(str(asked[name]) == value for name, value in wanted.items())
+    chosen = {name: value for name, value in options.items() if value is not None}
+    actual = {**_AS_RETRIEVED, **chosen}
+    expected = {**_AS_RETRIEVED, **printed}
+    return all(str(actual[name]) == value for name, value in expected.items())
 
 
 STUDIES = Studies(
@@ -93,7 +95,7 @@ STUDIES = Studies(
             id="temperatures",
             title="Temperature",
             measures=(Measure("citation_f1_micro", "F1"), _CITED[0]),
-            note="Runs that differ in the temperature only.",
+            note="Runs that differ only in the temperature.",
             by="at-temperature",
             first=True,
         ),

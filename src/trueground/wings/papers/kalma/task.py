@@ -1,4 +1,4 @@
-"""The tasks: options → metrics, files and a stream of questions (Li et al. 2024, sections 3–5)."""
+"""Make KaLMA's tasks: metrics, files and questions (Li et al. 2024, sections 3–5)."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from trueground.wings.papers.kalma.source import (
     read_sets,
 )
 
-_TEMPERATURE, _MAX_TOKENS = 0.5, 1024  # section 5
+_TEMPERATURE, _MAX_TOKENS = 0.5, 1024  # Section 5.
 _CORRECTNESS = ("citation_correctness",)
 _AGAINST_MINIMUM = ("citation_precision", "citation_recall", "citation_f1")
 _MISSING = ("na_precision", "na_recall", "na_f1")
 _VARIANT = "(variant=reference-code)"
-_RATED = (  # appendix B.2
+_RATED = (  # Appendix B.2.
     "coherence(items=sampled,runs=3)",
     "consistency(items=sampled,runs=3)",
     "fluency(shown=question,items=sampled,runs=3)",
     "relevance(items=sampled,runs=3)",
 )
-_CALLS = 3 * len(_RATED)
+_CALLS_PER_ANSWER = 3 * len(_RATED)
 _NO_SETS = (
     "No minimum knowledge sets are given: citations are scored for correctness and alignment only. "
     "Precision, recall and F1 need --minimum FILE."
@@ -55,11 +55,16 @@ _WITHOUT_SETS = "are asked without citation precision, recall and F1."
 
 
 @dataclass(frozen=True)
-class KnownQuestions:
-    """The questions with their minimum sets, and what to say of them.
+class LoadedQuestions:
+    """Questions with their minimum sets.
 
-    `minimum` says where the sets come from: a checksum, "synthetic" or "none". `first_round` maps
-    ids of questions to that round's knowledge.
+    Attributes:
+        entries: The questions.
+        files: The files that were read.
+        minimum: The source of the minimum sets: a checksum, "synthetic" or "none".
+        notices: Warnings about the questions.
+        first_round: The knowledge of the first round, by the id of the question.
+        first_round_sha256: The checksum of the file of the first round.
     """
 
     entries: Sequence[GraphQuestion]
@@ -71,95 +76,118 @@ class KnownQuestions:
 
     @property
     def has_minimum(self) -> bool:
+        """Whether there are minimum sets."""
         return self.minimum != "none"
 
 
 def make_task(options: KalmaOptions, sources: Sources) -> Task:
-    """The task, its files read; graphs are asked later. UsageError, InputError, GraphError."""
+    """Make the task of some options, and read its files. Graphs are looked up later.
+
+    Raises:
+        GraphError: The knowledge graph can't be opened.
+        InputError: A file can't be read, or no question is left.
+        UsageError: Options need minimum sets or graphs that aren't there.
+    """
     prompt = make_prompt(options, sources)
-    known = read_known(options, sources)
-    chosen = choose(options, known, sources)
-    asked = len(chosen.entries[: sources.limit])
-    notices = [*known.notices, *chosen.notices]
-    if asked < options.rated:
+    loaded = load_questions(options, sources)
+    chosen = select_questions(options, loaded, sources)
+    n_asked = len(chosen.entries[: sources.limit])
+    notices = [*loaded.notices, *chosen.notices]
+    if n_asked < options.rated:
         notices.append(
-            f"Text quality is rated for the answers to all {asked:,} questions that are asked; "
+            f"Text quality is rated for the answers to all {n_asked:,} questions that are asked; "
             f"--rated {options.rated:,} would take more."
         )
     if options.rated and sources.scratch is not None:
-        rated = min(asked, options.rated)
+        n_rated = min(n_asked, options.rated)
+        calls = n_rated * _CALLS_PER_ANSWER
         sources.note_once(
-            f"a run also asks the rater up to {rated * _CALLS:,} times ({_CALLS} for each of "
-            f"{rated:,} answers), and again for each of --repeats: the calls shown are without them"
+            f"a run also asks the rater up to {calls:,} times ({_CALLS_PER_ANSWER} for each of "
+            f"{n_rated:,} answers), and again for each of --repeats: the calls shown are without "
+            "them"
         )
-    hot = options.at_temperature
+    temperature = options.at_temperature
     return Task(
-        options=_identity(options, known, prompt, chosen.library),
-        metrics=_metrics(options, known),
-        headline="citation_f1_micro" if known.has_minimum else "citation_correctness_micro",
-        params=Params(temperature=_TEMPERATURE if hot is None else hot, max_tokens=_MAX_TOKENS),
-        files=tuple(FileInfo.of(str(file), file) for file in known.files),
+        options=_identity(options, loaded, prompt, chosen.library),
+        metrics=_metrics(options, loaded),
+        headline="citation_f1_micro" if loaded.has_minimum else "citation_correctness_micro",
+        params=Params(
+            temperature=_TEMPERATURE if temperature is None else temperature,
+            max_tokens=_MAX_TOKENS,
+        ),
+        files=tuple(FileInfo.of(str(file), file) for file in loaded.files),
         prompts=prompt.files,
-        questions=_GraphQuestions(options, chosen, prompt, known.first_round, sources, notices),
+        questions=_GraphQuestions(options, chosen, prompt, loaded.first_round, sources, notices),
         notices=notices,
     )
 
 
-def _metrics(options: KalmaOptions, known: KnownQuestions) -> tuple[str, ...]:
-    names = _CORRECTNESS + _AGAINST_MINIMUM * known.has_minimum
-    found = (*names, "alignment")
-    if options.remove or any(entry.absent is not None for entry in known.entries):
-        found += _MISSING
-    if known.first_round:
-        found += tuple(f"{name}{_VARIANT}" for name in (*names, *_MISSING))
-    return found + _RATED * bool(options.rated)
+def _metrics(options: KalmaOptions, loaded: LoadedQuestions) -> tuple[str, ...]:
+    names: tuple[str, ...] = _CORRECTNESS
+    if loaded.has_minimum:
+        names += _AGAINST_MINIMUM
+    metrics: tuple[str, ...] = (*names, "alignment")
+    if options.remove or any(entry.absent is not None for entry in loaded.entries):
+        metrics += _MISSING
+    if loaded.first_round:
+        metrics += tuple(f"{name}{_VARIANT}" for name in (*names, *_MISSING))
+    if options.rated:
+        metrics += _RATED
+    return metrics
 
 
 def _identity(
     options: KalmaOptions,
-    known: KnownQuestions,
+    loaded: LoadedQuestions,
     prompt: KalmaPrompt,
     library: GraphLibrary | None,
 ) -> dict[str, str | bool | None]:
-    """The options that fix the questions; numbers as text."""
-    hot, remove, accuracy = options.at_temperature, options.remove, options.retrieval_accuracy
-    found: dict[str, str | bool | None] = {
+    """Return the options that determine the questions, with numbers as text."""
+    temperature = options.at_temperature
+    remove = options.remove
+    accuracy = options.retrieval_accuracy
+    identity: dict[str, str | bool | None] = {
         "knowledge": options.shown,
-        "minimum": known.minimum,
+        "minimum": loaded.minimum,
         "remove": None if remove is None else str(remove),
         "retrieval-accuracy": None if accuracy is None else str(accuracy),
-        "at-temperature": None if hot is None else f"{hot:g}",
+        "at-temperature": None if temperature is None else f"{temperature:g}",
         "demonstration": prompt.files[1].id if prompt.demonstration else NO_DEMONSTRATION,
     }
     if library is not None:
-        found["graph"] = library.signature
+        identity["graph"] = library.signature
     if library is not None and options.shown == "linked":
-        found["recognizer"] = options.finder
-        found["types"] = ",".join(options.classes) or ANY_TYPE
+        identity["recognizer"] = options.finder
+        identity["types"] = ",".join(options.classes) or ANY_TYPE
         if library.pipeline is not None:
-            found["pipeline"] = library.pipeline
+            identity["pipeline"] = library.pipeline
     if options.synthetic_minimum:
-        found["minimum-size"] = str(options.synthetic_minimum)
-        found["minimum-seed"] = str(options.minimum_seed)
+        identity["minimum-size"] = str(options.synthetic_minimum)
+        identity["minimum-seed"] = str(options.minimum_seed)
     if accuracy is not None:
-        found["replace-seed"] = str(options.replace_seed)
-    if known.first_round_sha256 is not None:
-        found["first-round"] = known.first_round_sha256
+        identity["replace-seed"] = str(options.replace_seed)
+    if loaded.first_round_sha256 is not None:
+        identity["first-round"] = loaded.first_round_sha256
         if remove is not None:
-            found["remove-from"] = options.remove_from
+            identity["remove-from"] = options.remove_from
     if options.rated:
-        found |= {"rated": str(options.rated), "rated-seed": str(options.rated_seed)}
-    return found
+        identity |= {"rated": str(options.rated), "rated-seed": str(options.rated_seed)}
+    return identity
 
 
-def read_known(options: KalmaOptions, sources: Sources) -> KnownQuestions:
-    """Read the files that the options name. UsageError, InputError."""
+def load_questions(options: KalmaOptions, sources: Sources) -> LoadedQuestions:
+    """Read the questions and minimum sets of the options.
+
+    Raises:
+        InputError: A file can't be read, or a question has a field that the run writes.
+        UsageError: Options need minimum sets that aren't there.
+    """
     entries, files = _read_entries(options, sources)
-    for option, given, name in (
+    for option, is_set, name in (
         ("--rated", options.rated, "sampled"),
         ("--first-round", options.first_round, "first_round_knowledge"),
     ):
-        for entry in entries if given else ():
+        for entry in entries if is_set else ():
             if name in entry.meta:
                 raise InputError(
                     f"question {entry.id!r}: found meta.{name}, which {option} writes; expected a "
@@ -169,10 +197,10 @@ def read_known(options: KalmaOptions, sources: Sources) -> KnownQuestions:
     size, seed = options.synthetic_minimum, options.minimum_seed
     if size is not None:
         sets, minimum = draw_sets(entries, size, seed), "synthetic"
-        if all(one is None for one in sets):
+        if all(minimum_set is None for minimum_set in sets):
             raise UsageError(
-                "--synthetic-minimum draws from the graphs that come with the questions, and these "
-                "have no triple that could be needed; name a file with --minimum"
+                "--synthetic-minimum takes triples of the questions' graphs, but these have no "
+                "suitable triple. Name a file with --minimum"
             )
         notices += [
             f"The minimum knowledge sets are synthetic: up to {size} triples of each question's "
@@ -193,70 +221,71 @@ def read_known(options: KalmaOptions, sources: Sources) -> KnownQuestions:
         notices.append(_NO_SETS)
     path = options.first_round
     if path is None:
-        return KnownQuestions(entries, files, minimum, notices)
+        return LoadedQuestions(entries, files, minimum, notices)
     pairs = list(zip(entries, read_sets(path, entries), strict=True))
-    needed = [one for entry, one in pairs if entry.minimum is not None]
-    if without := sum(one is None for one in needed):
+    needed = [triples for entry, triples in pairs if entry.minimum is not None]
+    without = sum(triples is None for triples in needed)
+    if without:
         notices.append(
             f"The file of the first round has nothing for {without:,} of {len(needed):,} questions "
             "with a minimum set: all of it counts as found later."
         )
-    first_round = {entry.id: one for entry, one in pairs if one is not None}
-    return KnownQuestions(entries, [*files, path], minimum, notices, first_round, _sha256(path))
+    first_round = {entry.id: triples for entry, triples in pairs if triples is not None}
+    return LoadedQuestions(entries, [*files, path], minimum, notices, first_round, _sha256(path))
 
 
 def _read_entries(
     options: KalmaOptions, sources: Sources
 ) -> tuple[list[GraphQuestion], list[Path]]:
-    """The questions; several runs of one command read a file once.
+    """Return the questions and their files. Runs of one command read a file only once.
 
-    Files of minimum sets may name a published entry by its other question.
+    Files of minimum sets may refer to a published entry by its other question.
     """
     both = options.minimum is not None
     key = ("kalma", options.task, sources.data, both)
     if key not in sources.shared:
-        sources.shared[key] = (
-            read_own(sources.data)
-            if options.task == "questions"
-            else read_published(options.task, sources.data, both=both)
-        )
+        if options.task == "questions":
+            sources.shared[key] = read_own(sources.data)
+        else:
+            sources.shared[key] = read_published(options.task, sources.data, both=both)
     entries, files = sources.shared[key]
     return list(entries), list(files)
 
 
 def _mixed(what: str, entries: Sequence[GraphQuestion], sets: Sets) -> list[str]:
-    """That some questions keep the set that stands with them, as there is no other for them."""
+    """Return a warning if some questions keep their declared set, as there is no other one."""
     pairs = zip(entries, sets, strict=True)
-    own = sum(one is None and entry.minimum is not None for entry, one in pairs)
-    if not own:
+    n_declared = sum(new is None and entry.minimum is not None for entry, new in pairs)
+    if not n_declared:
         return []
-    other = sum(one is not None for one in sets)
+    n_new = sum(new is not None for new in sets)
     return [
-        f"The minimum knowledge sets are of two sources: {other:,} of {len(sets):,} questions have "
-        f"the one {what}, {own:,} the gold_knowledge that stands with them."
+        f"The minimum knowledge sets are of two sources: {n_new:,} of {len(sets):,} questions have "
+        f"the one {what}, {n_declared:,} their own gold_knowledge."
     ]
 
 
 def _with_sets(entries: Sequence[GraphQuestion], sets: Sets) -> list[GraphQuestion]:
     pairs = zip(entries, sets, strict=True)
-    return [entry if one is None else replace(entry, minimum=one) for entry, one in pairs]
+    return [entry if new is None else replace(entry, minimum=new) for entry, new in pairs]
 
 
 def _check_needed(options: KalmaOptions) -> None:
-    """UsageError: an option that starts from minimum sets, and there are none."""
-    for wanted, why in (
-        (options.remove is not None, "--remove takes pieces of the minimum sets away"),
+    """Raise UsageError if an option needs minimum sets, of which there are none."""
+    for is_set, reason in (
+        (options.remove is not None, "--remove removes pieces of the minimum sets"),
         (
             options.retrieval_accuracy is not None,
             "--retrieval-accuracy starts from the gold graphs",
         ),
         (options.shown == "gold", "--knowledge gold shows what the minimum sets name"),
     ):
-        if wanted:
-            own = ", gold_knowledge with the questions" * (options.task == "questions")
+        if is_set:
+            remedies = "Name a file with --minimum"
+            if options.task == "questions":
+                remedies += ", add gold_knowledge to the questions"
             raise UsageError(
-                f"{why}, and there are none: name a file with --minimum{own}, or draw sets with "
-                "--synthetic-minimum N"
+                f"{reason}, and there are none. {remedies}, or use --synthetic-minimum N"
             )
 
 
@@ -266,10 +295,14 @@ def _sha256(path: Path) -> str:
 
 @dataclass(frozen=True)
 class ChosenQuestions:
-    """The questions to ask, and what to say of the others.
+    """The questions to ask.
 
-    `graphs()` gives the graphs of each, None where a dry run does not ask for them; the first call
-    asks. `library` is the knowledge graph that they come from, where one is asked.
+    Attributes:
+        entries: The questions.
+        graphs: Returns the graphs of each question, or None in a dry run that doesn't look them
+            up. The first call looks them up.
+        library: The knowledge graph, if one is used.
+        notices: Warnings about questions that are left out.
     """
 
     entries: Sequence[GraphQuestion]
@@ -278,39 +311,48 @@ class ChosenQuestions:
     notices: Sequence[str]
 
 
-def choose(options: KalmaOptions, known: KnownQuestions, sources: Sources) -> ChosenQuestions:
-    """Published questions without a graph to show or a minimum set buy no score: they are left out.
+def select_questions(
+    options: KalmaOptions, loaded: LoadedQuestions, sources: Sources
+) -> ChosenQuestions:
+    """Leave out published questions without graphs or a minimum set, as they can't be scored.
 
-    Of a user's own all are asked. What a knowledge graph has for a question is not known yet; only
-    those within the limit are looked up there. UsageError, GraphError; InputError: none is left.
+    All questions of a user are asked. With a knowledge graph, only questions within the limit are
+    looked up.
+
+    Raises:
+        GraphError: The knowledge graph can't be opened.
+        InputError: No question is left.
+        UsageError: There are no graphs.
     """
-    every, own = known.entries, options.task == "questions"
-    bare = {i for i, one in enumerate(every) if known.has_minimum and one.minimum is None}
-    then = _WITHOUT_SETS if own else "are left out."
+    every, is_users = loaded.entries, options.task == "questions"
+    bare = {i for i, entry in enumerate(every) if loaded.has_minimum and entry.minimum is None}
+    consequence = _WITHOUT_SETS if is_users else "are left out."
 
-    def tell(those: set[int], what: str) -> list[str]:
-        return [f"{len(those):,} of {len(every):,} questions have {what} and {then}"] * bool(those)
+    def warn_about(indices: set[int], lack: str) -> list[str]:
+        if not indices:
+            return []
+        return [f"{len(indices):,} of {len(every):,} questions have {lack} and {consequence}"]
 
     if options.asks_graph:
-        numbers = [i for i in range(len(every)) if own or i not in bare]
+        numbers = [i for i in range(len(every)) if is_users or i not in bare]
         if options.retrieval_accuracy is None:
             numbers = numbers[: sources.limit]
         entries = [every[i] for i in numbers]
         library = open_library(options, every, sources)
         graphs = _graphs_of(options, entries, library, sources)
-        return ChosenQuestions(entries, graphs, library, tell(bare, "no minimum set"))
+        return ChosenQuestions(entries, graphs, library, warn_about(bare, "no minimum set"))
     if options.shown == "given":
-        shown = [list(entry.graphs or ()) for entry in every]
+        all_graphs = [list(entry.graphs or ()) for entry in every]
     else:
-        shown = gold_graphs(every)
-    blank = {i for i, graphs in enumerate(shown) if not graphs}
-    left_out = set() if own else blank | bare
+        all_graphs = gold_graphs(every)
+    blank = {i for i, graphs in enumerate(all_graphs) if not graphs}
+    left_out = set() if is_users else blank | bare
     if len(blank | left_out) == len(every):
-        raise InputError(_nothing(options, known, len(blank)))
+        raise InputError(_no_questions_message(options, loaded, len(blank)))
     numbers = [i for i in range(len(every)) if i not in left_out]
-    notices = [] if own else tell(blank, "no graph to show")
-    notices += tell(bare if own else bare - blank, "no minimum set")
-    ready = [shown[i] for i in numbers]
+    notices = [] if is_users else warn_about(blank, "no graph to show")
+    notices += warn_about(bare if is_users else bare - blank, "no minimum set")
+    ready = [all_graphs[i] for i in numbers]
     return ChosenQuestions([every[i] for i in numbers], lambda: ready, None, notices)
 
 
@@ -320,28 +362,31 @@ def _graphs_of(
     library: GraphLibrary,
     sources: Sources,
 ) -> Callable[[], Shown | None]:
-    """What asks the library for the graphs of the entries, once."""
+    """Return a function that looks up the graphs of the entries, once."""
     gold, questions = options.shown == "gold", [entry.question for entry in entries]
     if gold:
-        library.want(qids=(qid for entry in entries for qid in entry.entities))
+        for entry in entries:
+            library.want(qids=entry.entities)
     else:
         library.want(questions=questions)
 
     @cache
     def graphs() -> Shown | None:
-        if left := library.left_to_run():
-            sources.note_once(left)
+        message = library.dry_run_message()
+        if message:
+            sources.note_once(message)
             return None
         return gold_graphs(entries, library) if gold else library.linked(questions)
 
     return graphs
 
 
-def _nothing(options: KalmaOptions, known: KnownQuestions, blank: int) -> str:
-    total, place = len(known.entries), ", ".join(map(str, known.files))
-    if blank < total:
+def _no_questions_message(options: KalmaOptions, loaded: LoadedQuestions, n_blank: int) -> str:
+    total = len(loaded.entries)
+    paths = ", ".join(map(str, loaded.files))
+    if n_blank < total:
         return (
-            f"{place}: none of the {total:,} questions has both a graph and a minimum set; "
+            f"{paths}: none of the {total:,} questions has both a graph and a minimum set; "
             "expected sets of questions with graphs. Name another file with --minimum"
         )
     lacks, instead = "comes with a graph", "linked"
@@ -349,16 +394,16 @@ def _nothing(options: KalmaOptions, known: KnownQuestions, blank: int) -> str:
         lacks = "has a graph to show: none comes with a question for what the minimum sets name"
         instead = "gold"
     return (
-        f"{place}: none of the {total:,} questions {lacks}; expected graphs with the questions, or "
+        f"{paths}: none of the {total:,} questions {lacks}; expected graphs with the questions, or "
         f"a knowledge graph: --knowledge {instead} --graph GRAPH"
     )
 
 
 @dataclass
 class _GraphQuestions:
-    """Streams the questions. The first call fetches, removes and replaces, once.
+    """Stream of the questions. The first call looks up, removes and replaces graphs.
 
-    It adds to `notices` what the graphs lack, and tells all of them, before anything is asked.
+    It also adds warnings about missing graphs to `notices`, and shows all warnings.
     """
 
     options: KalmaOptions
@@ -380,18 +425,18 @@ class _GraphQuestions:
 
     def _make_records(self) -> Iterator[Record]:
         options, entries, limit = self.options, self.chosen.entries, self.sources.limit
-        found = self.chosen.graphs()
-        shown: Shown = [[] for _ in entries] if found is None else found
-        if found is not None:
-            self.notices += self._lacking(entries[:limit], shown[:limit])
+        fetched = self.chosen.graphs()
+        all_graphs: Shown = [[] for _ in entries] if fetched is None else fetched
+        if fetched is not None:
+            self.notices += self._warn_of_missing(entries[:limit], all_graphs[:limit])
         wrong: Sequence[int | None] = [None] * len(entries)
         if options.retrieval_accuracy is not None:
             accuracy, seed = options.retrieval_accuracy, options.replace_seed
-            shown, wrong = replace_graphs(entries, shown, accuracy, seed)
-        pairs = list(zip(entries, shown, strict=True))[:limit]
-        with_graphs = [one.id for one, graphs in pairs if graphs]
-        drawn = set(rank_by_seed(with_graphs, f"rated/{options.rated_seed}")[: options.rated])
-        for entry, graphs, number in zip(entries, shown, wrong, strict=True):
+            all_graphs, wrong = replace_graphs(entries, all_graphs, accuracy, seed)
+        pairs = list(zip(entries, all_graphs, strict=True))[:limit]
+        with_graphs = [entry.id for entry, graphs in pairs if graphs]
+        sampled = set(rank_by_seed(with_graphs, f"rated/{options.rated_seed}")[: options.rated])
+        for entry, graphs, number in zip(entries, all_graphs, wrong, strict=True):
             meta: dict[str, Any] = {"entry": entry.id, "graphs": len(graphs)}
             absent = list(entry.absent or ())
             if options.remove is not None:
@@ -403,15 +448,15 @@ class _GraphQuestions:
             if self.first_round:
                 meta["first_round_knowledge"] = list(self.first_round.get(entry.id, ()))
             if options.rated:
-                meta["sampled"] = entry.id in drawn
-            nothing_said = entry.absent is None and not options.remove
+                meta["sampled"] = entry.id in sampled
+            is_unknown = entry.absent is None and not options.remove
             yield Record(
                 id=entry.id,
                 response="",
                 question=entry.question,
                 knowledge=list(graphs),
                 gold_knowledge=None if entry.minimum is None else list(entry.minimum),
-                absent_knowledge=None if nothing_said else absent,
+                absent_knowledge=None if is_unknown else absent,
                 group=entry.group or entry.id,
                 meta=meta | entry.meta,
             )
@@ -422,28 +467,28 @@ class _GraphQuestions:
         staying = self.first_round.get(entry.id, ()) if self.options.remove_from == "later" else ()
         return remove_pieces(graphs, entry.minimum or (), number, staying)
 
-    def _lacking(self, entries: Sequence[GraphQuestion], shown: Shown) -> list[str]:
-        """How many questions have no graph, not all gold graphs, or fewer pieces than go."""
-        pairs, found = list(zip(entries, shown, strict=True)), []
+    def _warn_of_missing(self, entries: Sequence[GraphQuestion], all_graphs: Shown) -> list[str]:
+        """Count questions without graphs, without all gold graphs, or with too few pieces."""
+        pairs = list(zip(entries, all_graphs, strict=True))
+        warnings = []
         total, number = f"of {len(pairs):,} questions", self.options.remove
-        if blank := sum(not graphs for _, graphs in pairs):
-            found.append(
+        blank = sum(not graphs for _, graphs in pairs)
+        if blank:
+            warnings.append(
                 f"{blank:,} {total} have no graph to show; their citations are not scored."
             )
         partly = sum(not {*entry.entities} <= set(map(qid_of, graphs)) for entry, graphs in pairs)
         if partly and self.options.shown == "gold":
-            found.append(
+            warnings.append(
                 f"{partly:,} {total} lack the graph of some entity that their minimum set names."
             )
         fewer = number and sum(len(self._remove(*pair, number)[1]) < number for pair in pairs)
         if fewer:
-            left = (
-                " beside the first round's"
-                if self.first_round and self.options.remove_from == "later"
-                else ""
-            )
-            found.append(
+            exception = ""
+            if self.first_round and self.options.remove_from == "later":
+                exception = " in addition to the first round's"
+            warnings.append(
                 f"{fewer:,} {total} lose fewer than {number} pieces: their graphs do not have so "
-                f"many of their minimum set{left}."
+                f"many of their minimum set{exception}."
             )
-        return found
+        return warnings
