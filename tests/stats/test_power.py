@@ -131,7 +131,7 @@ def test_power_rejects_invalid_plans() -> None:
     together = np.zeros(4, np.int64)
     assert "two groups" in (plan(np.arange(4.0), together).why or "")
     even = plan(np.array([1.0, -1.0, 1.0, -1.0]), np.array([0, 0, 1, 1]))
-    assert "same in every group" in (even.why or "")
+    assert "all groups have the same" in (even.why or "")
     few = plan(np.array([1.0, 0.0]), discordant=True)
     assert (few.detectable, few.why) == (
         None,

@@ -168,9 +168,12 @@ def _odds_ratio(d: Floats, clusters: Ints | None, level: float) -> Effect:
         d[changed] > 0, None if clusters is None else clusters[changed], level=level
     )
     ends = None if share is None else (_odds(share[0]) or 0.0, _odds(share[1]))
-    why = [] if b else ["no item is 1 in the first run only, so the ratio has no upper bound"]
-    why += ["all items that differ are in one group"] * (ends is None)
-    return Effect(c / b if b else None, ends, "; ".join(why) or None)
+    reasons = []
+    if not b:
+        reasons.append("no item is 1 in the first run only, so the ratio has no upper bound")
+    if ends is None:
+        reasons.append("all items that differ are in one group")
+    return Effect(c / b if b else None, ends, "; ".join(reasons) or None)
 
 
 def _odds(share: float) -> float | None:
@@ -277,9 +280,9 @@ def plan(
     if units < 2:
         reason = f"fewer than two {'items' if clusters is None else 'groups'}"
     elif (np.abs(differences - differences[0]) <= _NOISE).all():
-        reason = "the difference is the same for every item, so nothing tells how much it varies"
+        reason = "the difference is the same for every item, so its variance can't be estimated"
     elif design_effect(differences, clusters) <= _NOISE:
-        reason = "the mean difference is the same in every group, so nothing tells how it varies"
+        reason = "all groups have the same mean difference, so its variance can't be estimated"
     if reason:
         blank = tuple(Needed(d, None, None, seen, reason) for d, seen in targets)
         return Planning(method, n, None, share, None, None, blank, reason)

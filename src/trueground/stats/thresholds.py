@@ -301,8 +301,8 @@ class ScoredLabels:
         cuts = self.curve()
         if len(cuts.scores) < 2:
             raise InputError(
-                f"all {len(self.scores)} scores are {self.scores[0]:g}: "
-                "no threshold tells anything apart"
+                f"all {len(self.scores)} scores are {self.scores[0]:g}, so no threshold can "
+                "separate them"
             )
         return cuts
 

@@ -154,18 +154,18 @@ class RunIndex:
     def _masks(self, query: Query) -> Iterator[NDArray[np.bool_]]:
         metric = query.metric or self.headline
         if query.verdict:
-            code = _place(AnswerVerdict.NAMES, query.verdict, "verdict")
+            code = _index_of(AnswerVerdict.NAMES, query.verdict, "verdict")
             yield self._column("verdict") == code
         if query.kind:
-            bit = 1 << _place(_KINDS, query.kind, "kind")
+            bit = 1 << _index_of(_KINDS, query.kind, "kind")
             yield (self._column("kinds") & bit) != 0
         if query.status:
-            code = _place(_STATUSES, query.status, "status")
-            at = _place(self.state.metrics, metric or "", "metric")
+            code = _index_of(_STATUSES, query.status, "status")
+            at = _index_of(self.state.metrics, metric or "", "metric")
             yield self._column(f"status-{at}") == code
         low, high = _bound(query.low), _bound(query.high)
         if low is not None or high is not None:
-            at = _place(self.state.metrics, metric or "", "metric")
+            at = _index_of(self.state.metrics, metric or "", "metric")
             values = self._column(f"score-{at}")
             mask = ~np.isnan(values)
             if low is not None:
@@ -174,8 +174,8 @@ class RunIndex:
                 mask &= values <= high
             yield mask
         for field, value in query.by:
-            at = _place(self.state.fields, field, "field")
-            yield self._column(f"by-{at}") == _place(self.state.values[at], value, field)
+            at = _index_of(self.state.fields, field, "field")
+            yield self._column(f"by-{at}") == _index_of(self.state.values[at], value, field)
         # The longest first: after it the others are mostly looked for in vain.
         for word in sorted(set(query.q.lower().split()), key=len, reverse=True):
             packed = self._words.take(word, lambda word=word: self._with_word(word))  # type: ignore[misc]
@@ -206,27 +206,27 @@ class RunIndex:
     # ---- rows ----
 
     def page(self, query: Query, page: int) -> dict[str, Any]:
-        """A page of a list, `page` counted from 0; the last one where there are fewer."""
-        found = self.listed(query)
-        pages = max(1, -(-len(found) // PAGE_SIZE))
+        """Return a page of a list by its 0-based number; the last page if there are fewer."""
+        listed = self.listed(query)
+        pages = max(1, -(-len(listed) // PAGE_SIZE))
         page = min(max(page, 0), pages - 1)
-        rows = found[page * PAGE_SIZE : (page + 1) * PAGE_SIZE].tolist()
+        rows = listed[page * PAGE_SIZE : (page + 1) * PAGE_SIZE].tolist()
         return {
             "total": self.state.count,
-            "count": len(found),
+            "count": len(listed),
             "page": page,
             "pages": pages,
-            "rows": [self._shown(row, one) for row, one in zip(rows, self.rows(rows), strict=True)],
+            "rows": list(map(self._describe_row, rows, self.rows(rows))),
         }
 
-    def rows(self, wanted: Sequence[int]) -> Iterator[ListRow]:
-        """What the list shows of these rows, in their order."""
+    def rows(self, numbers: Sequence[int]) -> Iterator[ListRow]:
+        """Yield rows of the list by their numbers."""
         blocks = self._pairs("blocks")
         unpack = zstandard.ZstdDecompressor()
         decode = msgspec.json.Decoder(ListRow).decode
         last, lines = -1, [b""]
         with (self._folder / "rows").open("rb", buffering=0) as file:
-            for row in wanted:
+            for row in numbers:
                 k = int(np.searchsorted(blocks[:, 1], row, side="right")) - 1
                 if k != last:
                     at = int(blocks[k, 0])
@@ -237,63 +237,65 @@ class RunIndex:
                 yield decode(lines[row - int(blocks[k, 1])])
 
     def _pairs(self, name: str) -> NDArray[np.int64]:
-        """A table of places in a file, as `read_pairs` has it."""
+        """Return a table of offsets in a file; see `read_pairs`."""
         return self._columns.take(name, lambda: read_pairs(self._folder, name, self.state))
 
-    def _shown(self, row: int, one: ListRow) -> dict[str, Any]:
+    def _describe_row(self, number: int, row: ListRow) -> dict[str, Any]:
+        """Return a row as the viewer reads it."""
         names = self.state.metrics
         return {
-            "n": row,
-            "id": one.id,
-            "question": one.question,
-            "response": one.response,
-            "verdict": None if one.verdict is None else AnswerVerdict.NAMES[one.verdict],
-            "claims": one.claims,
-            "kinds": one.kinds,
-            "scores": dict(zip(names, one.scores, strict=False)),
-            "status": dict(zip(names, one.status, strict=False)),
-            "by": dict(zip(self.state.fields, one.by, strict=True)),
+            "n": number,
+            "id": row.id,
+            "question": row.question,
+            "response": row.response,
+            "verdict": None if row.verdict is None else AnswerVerdict.NAMES[row.verdict],
+            "claims": row.claims,
+            "kinds": row.kinds,
+            "scores": dict(zip(names, row.scores, strict=False)),
+            "status": dict(zip(names, row.status, strict=False)),
+            "by": dict(zip(self.state.fields, row.by, strict=True)),
         }
 
     # ---- one answer ----
 
     def find(self, name: str) -> int | None:
-        """The row of an id; None where there is none."""
-        places = np.flatnonzero(self._column("ids") == np.uint64(hash_id(name))).tolist()
-        return next((row for row in places if next(self.rows([row])).id == name), None)
+        """Return the row of an id; None if the run doesn't have it."""
+        rows = np.flatnonzero(self._column("ids") == np.uint64(hash_id(name))).tolist()
+        return next((row for row in rows if next(self.rows([row])).id == name), None)
 
     def open(self, name: str, query: Query) -> dict[str, Any]:
-        """An answer with all that is known of it, and the ids of those beside it in the list."""
+        """Return an answer with its details, and the ids of the previous and the next answer."""
         row = self.find(name)
         if row is None:
             return {"row": None, "before": None, "after": None, "detail": None}
-        found = self.listed(query)
-        place = np.flatnonzero(found == row).tolist()
-        near: list[str | None] = []
+        listed = self.listed(query)
+        positions = np.flatnonzero(listed == row).tolist()
+        neighbors: list[str | None] = []
         for step in (-1, 1):
-            at = place[0] + step if place else -1
-            near.append(next(self.rows([int(found[at])])).id if 0 <= at < len(found) else None)
+            at = positions[0] + step if positions else -1
+            is_listed = 0 <= at < len(listed)
+            neighbors.append(next(self.rows([int(listed[at])])).id if is_listed else None)
         return {
-            "row": self._shown(row, next(self.rows([row]))),
-            "before": near[0],
-            "after": near[1],
+            "row": self._describe_row(row, next(self.rows([row]))),
+            "before": neighbors[0],
+            "after": neighbors[1],
             "detail": self.detail(row, name),
         }
 
     def detail(self, row: int, name: str) -> dict[str, Any]:
-        """What the viewer shows of one opened answer beyond the list. Raises InputError."""
+        """Return the details of an answer; raise InputError if they can't be read."""
         item = self._item(row, name)
         record = self._record(row) if self.state.has_records else None
         return self._list.detail(item, record if record and record.id == name else None)
 
     def _item(self, row: int, name: str) -> Item:
-        """The line of items.jsonl as a whole. Raises InputError."""
+        """Return the item of a row; raise InputError if it can't be read."""
         at = int(self._column("items")[row])
-        changed = InputError(f"{self.run} has changed meanwhile; load the page again.")
+        changed = InputError(f"{self.run} has changed; reload the page.")
         try:
             item = self._files.read_item_at(at)
         except TooDeepError as error:
-            raise InputError(f"This answer cannot be shown: found {error.reason}.") from None
+            raise InputError(f"This answer can't be shown: found {error.reason}.") from None
         except InputError:
             raise changed from None
         if item.id != name:
@@ -301,7 +303,7 @@ class RunIndex:
         return item
 
     def _record(self, row: int) -> Answered | None:
-        """The record of a row; None where it cannot be had, which the index has told of."""
+        """Return the record of a row; None if it can't be read, which the index reports."""
         frames, line = self._pairs("frames"), int(self._column("records")[row]) - 1
         if line < 0:
             return None
@@ -310,48 +312,48 @@ class RunIndex:
     # ---- export ----
 
     def export(self, query: Query, kind: str) -> Iterator[bytes]:
-        """All that is listed, as CSV or JSON lines, in pieces."""
-        found = self.listed(query)
+        """Yield the listed answers as CSV or JSON lines, in chunks."""
+        listed = self.listed(query)
         names = self.state.metrics
-        own = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
-        # A field of the user's may be called as one of ours.
-        taken = {*own, "scores", *names}
+        columns = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
+        # A field of the records may have the name of another column.
+        taken = {*columns, "scores", *names}
         fields = [f"by.{field}" if field in taken else field for field in self.state.fields]
-        head = [*own, *fields, *names]
+        head = [*columns, *fields, *names]
         if kind == "csv":
             yield _csv([head])
-        for start in range(0, len(found), 1_000):
-            places = found[start : start + 1_000].tolist()
-            rows = zip(places, self.rows(places), strict=True)
-            told = [self._exported(row, one, fields) for row, one in rows]
+        for start in range(0, len(listed), 1_000):
+            numbers = listed[start : start + 1_000].tolist()
+            rows = zip(numbers, self.rows(numbers), strict=True)
+            answers = [self._export_row(number, row, fields) for number, row in rows]
             if kind == "csv":
-                cells = [[*one.values()] for one in told]
+                cells = [[*answer.values()] for answer in answers]
                 yield _csv(
                     [*row[:5], *map("\n".join, row[5:7]), *row[7:-1], *row[-1].values()]
                     for row in cells
                 )
             else:
-                yield b"".join(msgspec.json.encode(one) + b"\n" for one in told)
+                yield b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers)
 
-    def _exported(self, row: int, one: ListRow, fields: Sequence[str]) -> dict[str, Any]:
+    def _export_row(self, number: int, row: ListRow, fields: Sequence[str]) -> dict[str, Any]:
         scores = dict.fromkeys(self.state.metrics)
-        scores |= zip(self.state.metrics, one.scores, strict=False)
-        verdict = None if one.verdict is None else AnswerVerdict.NAMES[one.verdict]
-        unsupported, reasons = self._unsupported(row, one.id, verdict)
+        scores |= zip(self.state.metrics, row.scores, strict=False)
+        verdict = None if row.verdict is None else AnswerVerdict.NAMES[row.verdict]
+        unsupported, reasons = self._unsupported(number, row.id, verdict)
         return {
-            "id": one.id,
-            "question": one.question,
-            "response": one.response,
+            "id": row.id,
+            "question": row.question,
+            "response": row.response,
             "verdict": verdict,
             "score": scores.get(self.headline or ""),
             "unsupported": unsupported,
             "reasons": reasons,
-            **dict(zip(fields, one.by, strict=True)),
+            **dict(zip(fields, row.by, strict=True)),
             "scores": scores,
         }
 
     def _unsupported(self, row: int, name: str, verdict: str | None) -> tuple[list[str], list[str]]:
-        """As `--out-csv` has them; none of evidence of another kind, as in the list."""
+        """Return unsupported claims and reasons like `--out-csv`; none if they can't be read."""
         try:
             return self._item(row, name).unsupported_claims(verdict)
         except (InputError, AttributeError, TypeError):
@@ -368,7 +370,7 @@ def _csv(rows: Any) -> bytes:
     return text.getvalue().encode("utf-8", "replace")
 
 
-def _place(names: Sequence[str], name: str, what: str) -> int:
+def _index_of(names: Sequence[str], name: str, what: str) -> int:
     try:
         return names.index(name)
     except ValueError:

@@ -109,7 +109,7 @@ def test_flat_ranks_are_those_of_a_full_sort(
     assert file.stat().st_size == 700 * 24 * dtype.itemsize
     expected = brute(passages, 700, dtype.type)
     for block, threads, tile in ((8_192, 1, 64), (33, 2, 7), (1, 3, 30)):
-        monkeypatch.setattr(vectors, "_PRODUCTS", block)
+        monkeypatch.setattr(vectors, "_PASSAGES_PER_PRODUCT", block)
         monkeypatch.setattr(dense, "_QUERIES", tile)
         monkeypatch.setattr(dense, "cores", lambda threads=threads: threads)
         for count in (1, 12, 700, 5_000):
@@ -251,7 +251,7 @@ def test_rows_that_never_reached_the_disk_are_made_again(
     folder = built(tmp_path, passages)
     before = contents(folder)
     os.truncate(folder / "vectors.f32", 130 * 24 * 4 + 7)
-    with pytest.raises(InputError, match=r"vectors.f32 has 12,487 bytes.*19,200.*cut off"):
+    with pytest.raises(InputError, match=r"vectors.f32 has 12,487 bytes.*19,200.*truncated"):
         searched(tmp_path, passages)
     encoders["m"].seen.clear()
     built(tmp_path, passages)
@@ -277,7 +277,7 @@ def test_other_passages_another_model_and_nothing_there(
     with pytest.raises(InputError, match=r"found none.*trueground index build"):
         searched(tmp_path, passages)
     built(tmp_path, passages)
-    with pytest.raises(InputError, match=r"30 passages with the digest.*build the index again"):
+    with pytest.raises(InputError, match=r"30 other passages.*build the index again"):
         searched(tmp_path, others)
     encoders["m"] = Clusters(space="other weights")
     with pytest.raises(InputError, match=r"vectors of clusters.*other weights.*remove"):
@@ -304,7 +304,7 @@ def test_a_build_that_was_begun_with_another_encoder(
     with pytest.raises(KeyboardInterrupt):
         built(tmp_path, numbered(30))
     encoders["m"] = Clusters(signature="clusters-cuda")
-    with pytest.raises(InputError, match=r"clusters-cpu.*clusters-cuda.*as it was begun"):
+    with pytest.raises(InputError, match=r"clusters-cpu.*clusters-cuda.*Use the same encoder"):
         built(tmp_path, numbered(30))
 
 
@@ -544,7 +544,7 @@ def test_damaged_files_are_told_without_a_model(
             patched.setattr(dense, "BiEncoder", None)
             DENSE_KIND.check(folder, passages, given)
             damage(folder / name)
-            with pytest.raises(InputError, match=r"cut off or damaged|no whole index hnsw"):
+            with pytest.raises(InputError, match=r"truncated or damaged|no whole index hnsw"):
                 DENSE_KIND.check(folder, passages, given)
         built(tmp_path, passages, written)
         assert searched(tmp_path, passages, written) == before

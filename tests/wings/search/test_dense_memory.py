@@ -66,9 +66,9 @@ def test_the_order_is_that_of_a_full_sort_whatever_the_blocks(
     asked = WordEncoder().encode(queries)
     exact = [(vectors * query).sum(axis=1) for query in asked]
     for block, tile, part in ((8_192, 64, 16_384), (7, 2, 50), (1, 1, 1)):
-        monkeypatch.setattr(vectors_module, "_PRODUCTS", block)
-        monkeypatch.setattr(vectors_module, "_QUERIES", tile)
-        monkeypatch.setattr(vectors_module, "_ENCODED", part)
+        monkeypatch.setattr(vectors_module, "_PASSAGES_PER_PRODUCT", block)
+        monkeypatch.setattr(vectors_module, "_QUERIES_PER_BATCH", tile)
+        monkeypatch.setattr(vectors_module, "_TEXTS_PER_ENCODING", part)
         for top in (1, 10, 300, 1_000):
             found = Dense(texts, WordEncoder()).search(queries, top)
             for hits, scores in zip(found, exact, strict=True):

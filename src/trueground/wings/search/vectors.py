@@ -1,10 +1,10 @@
-"""Vectors of passages: written to a file block by block, read memory-mapped, searched exactly.
+"""Vectors of passages: written block by block, read memory-mapped, searched exactly.
 
-vectors.f32 or vectors.f16   row after row, without a header
-vectors.json                 what the vectors are, and how many of the rows are there
+vectors.f32 or vectors.f16   the rows, without a header
+vectors.json                 a description of the vectors, and the number of finished rows
 
-The search makes products in float32, block by block; what may be among the best is compared in
-float64, each vector by itself. So neither other queries, nor blocks, nor threads change a hit.
+The search computes products in float32, block by block. The best candidates are compared in
+float64, one vector at a time. So hits don't depend on other queries, blocks or threads.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ STORES: dict[str, tuple[np.dtype[Any], str]] = {
     "float32": (np.dtype("<f4"), "vectors.f32"),
     "float16": (np.dtype("<f2"), "vectors.f16"),
 }
-# Passages between two records of progress: what is lost at most when it is broken off.
+# Passages per block. An interrupted build loses at most one block.
 BLOCK = 4_096
-_ENCODED = 16_384  # texts that an encoder gets at once, so that it can sort them by length
-_QUERIES = 64  # searched for at once in memory
-# More than float32 products of unit vectors can be off by; those closer are compared exactly.
+_TEXTS_PER_ENCODING = 16_384  # A large number lets the encoder sort texts by length.
+_QUERIES_PER_BATCH = 64
+# The error of float32 products of unit vectors is smaller. Closer scores are compared exactly.
 _MARGIN = 1e-4
-_ROUNDING = 2.0**-24  # of one float32 operation, relative
-_PRODUCTS = 8_192  # passages whose products are in memory at once, for each thread
+_ROUNDING = 2.0**-24  # The relative error of one float32 operation.
+_PASSAGES_PER_PRODUCT = 8_192  # Passages per thread whose products are in memory at once.
 Floats = NDArray[np.float32]
 # Rows of float32 or float16, in memory or mapped from a file.
 Vectors = NDArray[Any]
@@ -49,9 +49,20 @@ Numbers = NDArray[np.intp]
 
 
 class VectorsHeader(msgspec.Struct):
-    """What the vectors are. `signature` is that of the encoder as it was run, `space` names what
-    they can be compared with, `longest` is the length of the longest, `passages` the digest of the
-    passages, and `done` how many have their vector.
+    """The description of vectors.
+
+    Attributes:
+        format: The version of the format.
+        passages: The digest of the passages.
+        count: The number of passages.
+        width: The number of dimensions.
+        store: The type of numbers, float32 or float16.
+        model: The name of the encoder.
+        space: Identifies the vectors that these can be compared with.
+        signature: The signature of the encoder.
+        similarity: The similarity of the encoder.
+        longest: The length of the longest vector.
+        done: The number of passages that have a vector.
     """
 
     format: int
@@ -72,7 +83,7 @@ class VectorsHeader(msgspec.Struct):
 
 
 class OpenedVectors(NamedTuple):
-    """`rows` of shape (count, width); `digest` stands for what they are."""
+    """Vectors of shape (count, width), with their description and its digest."""
 
     header: VectorsHeader
     rows: Vectors
@@ -87,13 +98,17 @@ def write_vectors(
     model: str,
     progress: Progress,
 ) -> None:
-    """Encode all passages; what is there already of the same encoder stays.
+    """Encode all passages; finished vectors of the same encoder are kept.
 
-    Files of other passages are overwritten. InputError where they were begun with another encoder;
-    ProtocolError for vectors that are none; WriteError.
+    Vectors of other passages are overwritten.
+
+    Raises:
+        InputError: The folder has vectors of another encoder.
+        ProtocolError: The encoder returns invalid vectors.
+        WriteError: The vectors can't be written.
     """
     count, width = len(passages), encoder.width if len(passages) else 0
-    wanted = VectorsHeader(
+    expected = VectorsHeader(
         FORMAT,
         passages.sha256,
         count,
@@ -105,59 +120,63 @@ def write_vectors(
         encoder.similarity,
     )
     file = folder / STORES[store][1]
-    header = _resume(folder, wanted)
+    header = _resume(folder, expected)
     with ExitStack() as stack:
         with _writing(folder):
             OutputPath(folder).make_directory()
-            begun = bool(header.done)
-            opened = OutputPath(file).open_no_follow("r+b" if begun else "xb", replace=not begun)
+            resumes = bool(header.done)
+            mode = "r+b" if resumes else "xb"
+            opened = OutputPath(file).open_no_follow(mode, replace=not resumes)
             out = stack.enter_context(opened)
         for start in range(header.done, count, BLOCK):
             progress("encode passages", start, count)
-            part = [passages[number] for number in range(start, min(start + BLOCK, count))]
-            found = encoder.encode_passages([(one.title or "", one.text) for one in part])
-            if found.shape != (len(part), width):
+            batch = [passages[number] for number in range(start, min(start + BLOCK, count))]
+            encoded = encoder.encode_passages(
+                [(passage.title or "", passage.text) for passage in batch]
+            )
+            if encoded.shape != (len(batch), width):
                 raise ProtocolError(
-                    f"the encoder {encoder.name!r} gave an array of shape {found.shape} for "
-                    f"{len(part)} passages; expected {(len(part), width)}"
+                    f"the encoder {encoder.name!r} returned an array of shape {encoded.shape} for "
+                    f"{len(batch)} passages; expected {(len(batch), width)}"
                 )
-            # Reading passages and encoding them may fail too, but not for want of room here.
+            # Reading and encoding are outside: their errors aren't errors of this file.
             with _writing(folder):
-                _append(out, found, header)
+                _append(out, encoded, header)
                 StateFile(folder / HEADER).write(header)
         progress("encode passages", count, count)
         with _writing(folder):
             StateFile(folder / HEADER).write(header)
 
 
-def _resume(folder: Path, wanted: VectorsHeader) -> VectorsHeader:
-    """Where to go on. Rows count that the header names and that the file really has."""
+def _resume(folder: Path, expected: VectorsHeader) -> VectorsHeader:
+    """Return the header to continue from: finished rows that the file really has."""
     header = read_header(folder)
-    if header is None or header.passages != wanted.passages or header.store != wanted.store:
-        return wanted
-    if any(getattr(header, n) != getattr(wanted, n) for n in ("signature", "similarity", "width")):
+    if header is None or header.passages != expected.passages or header.store != expected.store:
+        return expected
+    found_encoder = (header.signature, header.similarity, header.width)
+    if found_encoder != (expected.signature, expected.similarity, expected.width):
         raise InputError(
-            f"{folder} was begun with the encoder {header.signature} ({header.width} dimensions), "
-            f"and now it is {wanted.signature} ({wanted.width}): their vectors do not belong in "
-            f"one file. Go on as it was begun, or remove {folder}"
+            f"{folder} has vectors of the encoder {header.signature} ({header.width} dimensions), "
+            f"not of {expected.signature} ({expected.width}); one file can't have both. Use the "
+            f"same encoder, or remove {folder}"
         )
     size = _size(folder / STORES[header.store][1])
-    there = size // header.row_bytes if header.row_bytes else 0
-    if there < header.done:
-        # `longest` may be that of a row that is gone: it is only ever too large, which is safe.
-        header.done = there // BLOCK * BLOCK
+    n_rows = size // header.row_bytes if header.row_bytes else 0
+    if n_rows < header.done:
+        # `longest` may be of a lost row. It can only be too large, which is safe.
+        header.done = n_rows // BLOCK * BLOCK
     return header
 
 
 def _append(out: BinaryIO, part: Floats, header: VectorsHeader) -> None:
-    """Add rows behind those that are there, and count them only when they are on the disk."""
+    """Append rows, and count them when they are on the disk."""
     with np.errstate(over="ignore"):
         rows = part.astype(STORES[header.store][0])
     if not np.isfinite(rows).all():
         wrong = int(np.argmin(np.isfinite(rows).all(axis=1))) + header.done
         raise ProtocolError(
-            f"the encoder {header.model!r} gave a number for passage {wrong} that is none, or too "
-            f"large for {header.store}; use dtype=float32 and store=float32"
+            f"the encoder {header.model!r} returned a number for passage {wrong} that isn't finite "
+            f"or is too large for {header.store}; use dtype=float32 and store=float32"
         )
     out.seek(header.done * header.row_bytes)
     out.truncate()
@@ -170,36 +189,36 @@ def _append(out: BinaryIO, part: Floats, header: VectorsHeader) -> None:
 
 
 def open_vectors(folder: Path, passages: PassageStore) -> OpenedVectors:
-    """The vectors, mapped. InputError: not there, not whole, or of other passages."""
+    """Map the vectors. Raises InputError if they are missing, damaged or of other passages."""
     header = read_header(folder)
     if header is None or header.done < header.count:
-        found = f"{header.done:,} of {header.count:,}" if header else "none"
+        share = f"{header.done:,} of {header.count:,}" if header else "none"
         raise InputError(
-            f"{folder}: the vectors of the passages are not all there (found {found}); go on with "
+            f"{folder}: vectors of passages are missing (found {share}); build them with "
             "`trueground index build`"
         )
     if header.passages != passages.sha256 or header.count != len(passages):
         raise InputError(
-            f"{folder} has the vectors of {header.count:,} passages with the digest "
-            f"{header.passages[:12]}, and here are {len(passages):,} with {passages.sha256[:12]}; "
+            f"{folder} has the vectors of {header.count:,} other passages (digest "
+            f"{header.passages[:12]}; expected {len(passages):,} with {passages.sha256[:12]}); "
             "build the index again"
         )
     dtype, name = STORES[header.store]
     size, expected = _size(folder / name), header.count * header.row_bytes
     if size != expected:
         raise InputError(
-            f"{folder / name} has {size:,} bytes, and {HEADER} speaks of {expected:,}: it is cut "
-            f"off or damaged. Remove {folder} and build the index again"
+            f"{folder / name} has {size:,} bytes, expected {expected:,}: it is truncated or "
+            f"damaged. Remove {folder} and build the index again"
         )
     rows: Vectors = np.empty((0, header.width), dtype)
     if expected:
         mapped = np.memmap(folder / name, dtype, "r", shape=(header.count, header.width))
-        rows = np.asarray(mapped)  # slicing a memmap itself costs far more
+        rows = np.asarray(mapped)  # Slicing a memmap is much slower.
     return OpenedVectors(header, rows, hashlib.sha256(msgspec.json.encode(header)).hexdigest())
 
 
 def read_header(folder: Path) -> VectorsHeader | None:
-    """What the vectors in a folder are; None where that is not there or cannot be used."""
+    """Return the description of the vectors in a folder, None if there is no valid one."""
     try:
         header = msgspec.json.decode((folder / HEADER).read_bytes(), type=VectorsHeader)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -217,136 +236,144 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise WriteError(
-            f"{folder}: writing the vectors failed: {error.strerror or error}. What was finished "
-            f"is kept; {next_step(error)}, and build again"
+            f"{folder}: can't write the vectors: {error.strerror or error}. Finished vectors are "
+            f"kept; {next_step(error)}, and build again"
         ) from error
 
 
-def rounding_margin(asked: Floats, longest: float) -> Floats:
-    """By how much two products in float32 may be out of order, for each query.
+def rounding_margin(queries: Floats, longest: float) -> Floats:
+    """Return the maximum rounding error of the difference of two float32 products, per query.
 
-    The error of a sum of d products is at most about d · 2^-24 · |q| · |v|, whatever its order;
+    The error of a sum of d products is at most about d · 2^-24 · |q| · |v|, in any order;
     `longest` is the greatest |v|.
     """
-    lengths = np.linalg.norm(asked.astype(np.float64), axis=1)
-    width = asked.shape[1] + 2
+    lengths = np.linalg.norm(queries.astype(np.float64), axis=1)
+    width = queries.shape[1] + 2
     return np.asarray(2.2 * width * _ROUNDING * lengths * longest, dtype=np.float32)
 
 
 def nearest(
     vectors: Vectors,
-    asked: Floats,
+    queries: Floats,
     top: int,
     margin: Floats,
     threads: int = 1,
     block: int | None = None,
 ) -> Iterator[list[Hit]]:
-    """For each query the `top` hits, best first; equal scores in the vectors' order.
+    """Yield the `top` hits of each query, best first; equal scores in the vectors' order.
 
-    `margin`: see `rounding_margin`, shape (queries,). `block`: vectors whose products are in memory
-    at once, for each thread.
+    Args:
+        vectors: The vectors of the passages, shape (passages, width).
+        queries: The vectors of the queries, shape (queries, width).
+        top: The number of hits per query.
+        margin: The result of `rounding_margin`, shape (queries,).
+        threads: The number of threads.
+        block: The number of vectors per thread whose products are in memory at once.
     """
-    block = block or _PRODUCTS
+    block = block or _PASSAGES_PER_PRODUCT
     blocks = -(-len(vectors) // block)
     share = block * max(1, -(-blocks // threads))
 
-    def look(start: int) -> list[list[tuple[Numbers, Floats]]]:
-        return _candidates(vectors[start : start + share], start, asked, top, margin, block)
+    def find_candidates(start: int) -> list[list[tuple[Numbers, Floats]]]:
+        return _candidates(vectors[start : start + share], start, queries, top, margin, block)
 
     starts = range(0, len(vectors), share)
     if len(starts) == 1:
-        parts = [look(0)]
+        parts = [find_candidates(0)]
     else:
         with ThreadPoolExecutor(threads, thread_name_prefix="trueground-search") as pool:
-            parts = list(pool.map(look, starts))
-    for place, query in enumerate(asked):
-        found = [one for part in parts for one in part[place]]
+            parts = list(pool.map(find_candidates, starts))
+    for number, query in enumerate(queries):
+        found = [candidate for part in parts for candidate in part[number]]
         numbers, scores = (np.concatenate(column) for column in zip(*found, strict=True))
         if len(scores) > top:
-            numbers = numbers[scores >= np.partition(scores, -top)[-top] - margin[place]]
+            numbers = numbers[scores >= np.partition(scores, -top)[-top] - margin[number]]
         yield score_exactly(vectors, numbers, query, top)
 
 
-def score_exactly(vectors: Vectors, found: Numbers, query: Floats, top: int) -> list[Hit]:
-    """The best of `found` (ascending). Each row is summed by itself, whatever stands beside it."""
-    scores = (vectors[found].astype(np.float64) * query).sum(axis=1)
+def score_exactly(vectors: Vectors, candidates: Numbers, query: Floats, top: int) -> list[Hit]:
+    """Return the best of the candidates (ascending); each score is summed independently."""
+    scores = (vectors[candidates].astype(np.float64) * query).sum(axis=1)
     order = np.argsort(-scores, kind="stable")[:top]
-    return [Hit(int(found[i]), float(scores[i])) for i in order]
+    return [Hit(int(candidates[i]), float(scores[i])) for i in order]
 
 
 def _candidates(
-    vectors: Vectors, first: int, asked: Floats, top: int, margin: Floats, block: int
+    vectors: Vectors, first: int, queries: Floats, top: int, margin: Floats, block: int
 ) -> list[list[tuple[Numbers, Floats]]]:
-    """For each query those of these vectors that may be among its best, and their scores in
-    float32; the vectors are numbered from `first`.
+    """Return vectors that may be among the best of each query, and their float32 scores.
+
+    The vectors are numbered from `first`.
     """
-    best = np.full((len(asked), top), -np.inf, np.float32)
-    maybe: list[list[tuple[Numbers, Floats]]] = [[] for _ in asked]
+    best = np.full((len(queries), top), -np.inf, np.float32)
+    maybe: list[list[tuple[Numbers, Floats]]] = [[] for _ in queries]
     for start in range(0, len(vectors), block):
-        scores = asked @ np.asarray(vectors[start : start + block], dtype=np.float32).T
+        scores = queries @ np.asarray(vectors[start : start + block], dtype=np.float32).T
         rows = np.flatnonzero(scores.max(axis=1) >= best.min(axis=1) - margin)
         if len(rows) < len(scores):
             scores = scores[rows]
         joined = np.hstack((best[rows], scores))
         best[rows] = np.partition(joined, -top, axis=1)[:, -top:]
         enough = best[rows].min(axis=1) - margin[rows]
-        for place, row, least in zip(rows, scores, enough, strict=True):
-            found = np.flatnonzero(row >= least)
-            maybe[place].append((found + (first + start), row[found]))
+        for number, row, least in zip(rows, scores, enough, strict=True):
+            indices = np.flatnonzero(row >= least)
+            maybe[number].append((indices + (first + start), row[indices]))
     return maybe
 
 
 class Dense:
-    """Cosine between queries and `texts`, over all of them, in memory.
+    """Exact search by cosine over texts in memory.
 
-    The texts are encoded with the first search and kept as float32, n · d · 4 bytes. The order is
-    that of the products in float64, so it depends neither on what else is asked nor on the machine.
+    The first search encodes the texts. Their vectors take n · d · 4 bytes. Scores are compared in
+    float64, so the order doesn't depend on other queries or on the machine.
     """
 
     name = "dense"
 
     def __init__(self, texts: Sequence[str], encoder: BiEncoder, *, titled: bool = False) -> None:
-        """`titled`: the texts begin with their titles, which the signature tells."""
-        self.signature = f"dense:cosine{TITLED * titled},{encoder.signature}"
+        """Take texts and an encoder; `titled` if the texts start with their titles."""
+        searched = TITLED if titled else ""
+        self.signature = f"dense:cosine{searched},{encoder.signature}"
         self._texts, self._encoder = texts, encoder
         self._vectors: Floats | None = None
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
-        """For each query at most `top` hits, best first; equal scores in corpus order.
+        """Return at most `top` hits for each query, best first; equal scores in corpus order.
 
-        ProtocolError where the encoder gives no unit vector for a text.
+        Raises:
+            ProtocolError: The encoder doesn't return unit vectors.
         """
         top = min(top, len(self._texts))
         if top < 1 or not queries:
             return [[] for _ in queries]
         if self._vectors is None:
             self._vectors = self._encode(self._texts)
-        asked = self._encode(queries)
-        found: list[list[Hit]] = []
-        for start in range(0, len(queries), _QUERIES):
-            some = asked[start : start + _QUERIES]
-            margin = np.full(len(some), _MARGIN, np.float32)
-            found += nearest(self._vectors, some, top, margin)
-        return found
+        vectors = self._encode(queries)
+        hits: list[list[Hit]] = []
+        for start in range(0, len(queries), _QUERIES_PER_BATCH):
+            batch = vectors[start : start + _QUERIES_PER_BATCH]
+            margin = np.full(len(batch), _MARGIN, np.float32)
+            hits += nearest(self._vectors, batch, top, margin)
+        return hits
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         parts = []
-        for start in range(0, len(texts), _ENCODED):
-            part = list(texts[start : start + _ENCODED])
-            found = self._encoder.encode(part)
+        for start in range(0, len(texts), _TEXTS_PER_ENCODING):
+            part = list(texts[start : start + _TEXTS_PER_ENCODING])
+            vectors = self._encoder.encode(part)
             name = self._encoder.name
-            if found.ndim != 2 or len(found) != len(part):
+            if vectors.ndim != 2 or len(vectors) != len(part):
                 raise ProtocolError(
-                    f"the encoder {name!r} gave an array of shape {found.shape} for {len(part)} "
-                    "texts; it must give one vector for each"
+                    f"the encoder {name!r} returned an array of shape {vectors.shape} for "
+                    f"{len(part)} texts; expected one vector per text"
                 )
-            lengths = np.linalg.norm(found, axis=1)
+            lengths = np.linalg.norm(vectors, axis=1)
             unit = np.abs(lengths - 1) < 1e-3
             if not unit.all():
                 wrong = int(np.argmin(unit))
                 raise ProtocolError(
-                    f"the encoder {name!r} gave a vector of length {lengths[wrong]:g} for text "
-                    f"{wrong}; it must give unit vectors"
+                    f"the encoder {name!r} returned a vector of length {lengths[wrong]:g} for text "
+                    f"{wrong}; expected unit vectors"
                 )
-            parts.append(found.astype(np.float32, copy=False))
+            parts.append(vectors.astype(np.float32, copy=False))
         return np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""Where a task's claim is said: the likeliest sentences, and the claim's place in its answer."""
+"""Hints for annotators: likely sentences for a claim, and the claim's position in its answer."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from trueground.metrics import tokenize
 from trueground.stats import log
 from trueground.text import Normalizer, split_sentences, stem
 
-# What is judged, and by what, by the names that kinds of tasks show them under; the first counts.
+# The names of shown texts: the text to judge (the first of these that a task has), and passages.
 _CLAIMS = ("response", "sentence", "fact", "new_answer", "answer", "question")
 _PASSAGES = (
     *("contexts", "context", "passage", "passages", "text", "new_contexts", "paragraph"),
     *("references", "citation", "facts", "knowledge"),
 )
-_MOST = 5
-_LEAST_ALIKE = 0.5  # of a claim's words that the sentence it is found in must have
-# Words that tell nothing of what a sentence is about.
+_MAX_HINTS = 5
+_MIN_SHARED_WORDS = 0.5  # share of a claim's words that its sentence must have
+# Words that are too common to find a sentence.
 _COMMON = frozenset((
     "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "did", "do", "does",
     "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i", "if", "in",
@@ -34,9 +34,13 @@ _COMMON = frozenset((
 
 
 class Hint(msgspec.Struct, frozen=True):
-    """A sentence of what is shown: of its part number `part` where it is a list, counted from 0.
+    """A sentence of a shown text.
 
-    `start` and `end` are code points; of a passage with a title, in its text.
+    Attributes:
+        show: The name of the shown text.
+        part: The 0-based index in it if it is a list, else None.
+        start: The start of the sentence in code points; in a passage with a title, in its text.
+        end: The end of the sentence.
     """
 
     show: str
@@ -46,7 +50,7 @@ class Hint(msgspec.Struct, frozen=True):
 
 
 class WholeAnswer(msgspec.Struct, frozen=True):
-    """The answer that a claim is from, and where the claim stands in it, if it was found."""
+    """The answer that a claim is from, and the position of the claim if it was found."""
 
     text: str
     start: int | None
@@ -54,57 +58,65 @@ class WholeAnswer(msgspec.Struct, frozen=True):
 
 
 def find_hints(shown: Mapping[str, Any]) -> list[Hint]:
-    """The sentences that have most words of a claim, rare words before common ones; best first."""
+    """Return the sentences that share the most words with a claim, the best first.
+
+    Rare words count more than common words.
+    """
     named = next((name for name in _CLAIMS if isinstance(shown.get(name), str)), None)
     if named is None:
         return []
-    places, texts = list[Hint](), list[str]()
+    hints, texts = list[Hint](), list[str]()
     for name in _PASSAGES:
         if name != named and name in shown:
             for part, text in _texts_of(shown[name]):
                 for start, end in split_sentences(text):
-                    places.append(Hint(name, part, start, end))
+                    hints.append(Hint(name, part, start, end))
                     texts.append(text[start:end])
     answer = shown[named]
     claims = [answer[start:end] for start, end in split_sentences(answer)]
     words = _words([*texts, *claims])
     sentences, claims_words = words[: len(texts)], words[len(texts) :]
-    known = Counter(word for sentence in sentences for word in sentence)
-    weight = {word: log(1 + len(texts) / count) for word, count in known.items()}
-    # A word that no sentence has weighs as much for all of them: it need not be counted.
-    totals = [math.fsum(weight.get(word, 0.0) for word in claim) for claim in claims_words]
-    found = []
-    for place, sentence in zip(places, sentences, strict=True):
-        shares = [
-            math.fsum(weight[word] for word in claim & sentence) / total
-            for claim, total in zip(claims_words, totals, strict=True)
-            if total
-        ]
-        if shares and max(shares) > 0:
-            found.append((-max(shares), len(sentence), place))
-    found.sort(key=lambda one: one[:2])
-    return [place for *_, place in found[:_MOST]]
+    counts: Counter[str] = Counter()
+    for sentence in sentences:
+        counts.update(sentence)
+    weight = {word: log(1 + len(texts) / count) for word, count in counts.items()}
+    # Words that are in no sentence don't change the order, so they have no weight.
+    totals = [_sum_weights(weight, claim) for claim in claims_words]
+    ranked = []
+    for hint, sentence in zip(hints, sentences, strict=True):
+        best = 0.0
+        for claim, total in zip(claims_words, totals, strict=True):
+            if total:
+                best = max(best, _sum_weights(weight, claim & sentence) / total)
+        if best > 0:
+            ranked.append((-best, len(sentence), hint))
+    ranked.sort(key=lambda entry: entry[:2])
+    return [hint for *_, hint in ranked[:_MAX_HINTS]]
+
+
+def _sum_weights(weight: Mapping[str, float], words: set[str]) -> float:
+    return math.fsum(weight.get(word, 0.0) for word in words)
 
 
 def find_place(claim: str, answer: str) -> WholeAnswer:
-    """Where a claim stands in an answer: word for word, or else in the sentence most like it."""
+    """Find a claim in an answer: the exact words, or else the most similar sentence."""
     words = [re.escape(word) for word in claim.strip().rstrip(".").split()]
     exact = re.search(r"\s+".join(words), answer) if words else None
     if exact is not None:
         return WholeAnswer(answer, *exact.span())
     spans = split_sentences(answer)
-    (wanted, *sentences) = _words([claim, *(answer[start:end] for start, end in spans)])
-    alike = [len(wanted & sentence) / max(1, len(wanted)) for sentence in sentences]
-    if not alike or max(alike) < _LEAST_ALIKE:
+    claim_words, *sentences = _words([claim, *(answer[start:end] for start, end in spans)])
+    shares = [len(claim_words & sentence) / max(1, len(claim_words)) for sentence in sentences]
+    if not shares or max(shares) < _MIN_SHARED_WORDS:
         return WholeAnswer(answer, None, None)
-    return WholeAnswer(answer, *spans[alike.index(max(alike))])
+    return WholeAnswer(answer, *spans[shares.index(max(shares))])
 
 
-def shorten_title(shown: Mapping[str, Any], most: int = 90) -> str:
-    """A few words by which somebody knows a task again: the beginning of what is judged."""
+def shorten_title(shown: Mapping[str, Any], max_chars: int = 90) -> str:
+    """Return the beginning of the text to judge, as a title of the task."""
     text = next((shown[name] for name in _CLAIMS if isinstance(shown.get(name), str)), "")
-    text = " ".join(text[: 4 * most].split())
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    text = " ".join(text[: 4 * max_chars].split())
+    return text if len(text) <= max_chars else text[: max_chars - 1].rstrip() + "…"
 
 
 def _texts_of(value: Any) -> Iterator[tuple[int | None, str]]:
@@ -118,6 +130,6 @@ def _texts_of(value: Any) -> Iterator[tuple[int | None, str]]:
 
 
 def _words(texts: Sequence[str]) -> list[set[str]]:
-    """The stems of each text's words, without those that every text has."""
+    """Return the stems of the words of each text, without common words."""
     plain = tokenize(texts, Normalizer.named("squad")).strings()
     return [{stem(word) for word in text.split() if word not in _COMMON} for text in plain]

@@ -1,7 +1,7 @@
-"""The people of a project: their links, their sessions, and who is let in.
+"""The people of a project, their links and their sessions.
 
-Of a link's token and a session's secret only hashes are kept: whoever reads the database, or a
-backup of it, gets in nowhere.
+Only hashes of the tokens of links and of the secrets of sessions are stored, so a copy of the
+database gives no access.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from trueground.wings.labeling.web.database import LabelDatabase, insert_row
 from trueground.wings.labeling.web.schema import people, sessions, work
 
 Role = Literal["annotator", "lead"]
-IDLE = 12 * 3600.0  # seconds after which a session ends that nobody uses
+IDLE = 12 * 3600.0  # seconds after which a session ends without a request
 LONGEST = 7 * 86_400.0  # seconds after which any session ends
-_NOTED = 60.0  # seconds: a session's last use is not written more often
-_LONGEST_NAME = 80
+_SEEN_SECONDS = 60.0  # the least time between two updates of a session's last use
+_MAX_NAME_CHARS = 80
 _ANONYMOUS = re.compile(r"annotator-\d+", re.IGNORECASE)
 
 
 class Person(msgspec.Struct, frozen=True):
-    """One person of the project; `name` is theirs, or `annotator-N` where it was forgotten."""
+    """A person of the project. The name is `annotator-N` if it was deleted."""
 
     number: int
     name: str
@@ -40,11 +40,11 @@ class Person(msgspec.Struct, frozen=True):
 
     @property
     def is_lead(self) -> bool:
-        """Whether they may see everybody's work."""
+        """Whether the person may see the work of all people."""
         return self.role == "lead"
 
 
-_SESSION = (  # built once: to build it takes longer than to run it
+_SESSION = (  # built once, because building it takes longer than running it
     sql.select(people.c.number, people.c.name, people.c.role, sessions.c.seen)
     .join_from(sessions, people)
     .where(
@@ -61,18 +61,23 @@ class UnknownPersonError(InputError):
 
 
 class People:
-    """Who takes part in the project of a database."""
+    """The people of the project in a database."""
 
     def __init__(self, database: LabelDatabase) -> None:
         self._database = database
 
     def add(self, name: str, role: Role) -> tuple[Person, str]:
-        """A new person, and the token of their link. InputError: no name, or one that is taken."""
+        """Add a person, and return them with the token of their link.
+
+        Raises:
+            InputError: The name is empty or taken.
+        """
         name = check_name(name)
         token, now = _new_secret(), time.time()
 
         def change(connection: Connection) -> int:
-            if name.casefold() in {one.casefold() for one in names_of(connection).values()}:
+            taken = {other.casefold() for other in names_of(connection).values()}
+            if name.casefold() in taken:
                 raise InputError(f"the name {name!r} is already taken; choose another one")
             row = {"name": name, "role": role, "token": _hash(token), "created": now}
             return insert_row(connection, people, **row)
@@ -81,7 +86,7 @@ class People:
         return Person(number, name, role), token
 
     def renew_link(self, number: int) -> str:
-        """A new token for somebody's link; the old one ends, and so do their sessions."""
+        """Return a new token for a person's link; the old link and the sessions end."""
         token = _new_secret()
 
         def change(connection: Connection) -> None:
@@ -93,36 +98,39 @@ class People:
         return token
 
     def open_for_lead(self) -> str:
-        """A fresh token for the first lead, who is made where there is none; the old one ends."""
+        """Return a new token for the first lead; add a lead if there is none. The old link ends."""
         token, now = _new_secret(), time.time()
 
         def change(connection: Connection) -> None:
-            found = connection.scalar(
+            number = connection.scalar(
                 sql.select(sql.func.min(people.c.number)).where(
                     people.c.role == "lead",
                     people.c.name.is_not(None),
                     people.c.withdrawn.is_(None),
                 )
             )
-            if found is None:
+            if number is None:
                 taken = set(names_of(connection).values())
-                name = next(
-                    one
-                    for one in ("lead", *(f"lead-{n}" for n in range(2, 10_000)))
-                    if one not in taken
-                )
+                candidates = ["lead", *(f"lead-{n}" for n in range(2, 10_000))]
+                name = next(candidate for candidate in candidates if candidate not in taken)
                 row = {"name": name, "role": "lead", "token": _hash(token), "created": now}
                 connection.execute(sql.insert(people).values(row))
             else:
-                _update(connection, found, {"token": _hash(token)})
+                _update(connection, number, {"token": _hash(token)})
 
         self._database.write(change)
         return token
 
     def withdraw(self, number: int, *, forget: bool = False) -> None:
-        """End somebody's link and sessions, and what they have begun; their labels stay.
+        """End a person's link, sessions and leases; their labels are kept.
 
-        With `forget` their name goes, too. UnknownPersonError. InputError: the last lead.
+        Args:
+            number: The number of the person.
+            forget: Delete the name, too.
+
+        Raises:
+            UnknownPersonError: There is no such person.
+            InputError: The person is the last lead.
         """
 
         def change(connection: Connection) -> None:
@@ -152,7 +160,7 @@ class People:
             self._database.sweep(people)
 
     def enter(self, token: str) -> str | None:
-        """The secret of a new session for whoever has this link; None where it is no one's."""
+        """Return the secret of a new session for a link's token; None if it is invalid."""
         secret, now = _new_secret(), time.time()
 
         def change(connection: Connection) -> str | None:
@@ -169,11 +177,12 @@ class People:
             connection.execute(sql.insert(sessions).values(row))
             return secret
 
-        with self._database.read() as connection:  # a wrong token costs no turn at writing
-            known = connection.scalar(
+        # An invalid token doesn't need the lock for writing.
+        with self._database.read() as connection:
+            person = connection.scalar(
                 sql.select(people.c.number).where(people.c.token == _hash(token))
             )
-        return None if known is None else self._database.write(change)
+        return None if person is None else self._database.write(change)
 
     def leave(self, secret: str) -> None:
         """End a session."""
@@ -184,14 +193,14 @@ class People:
         )
 
     def find(self, secret: str) -> Person | None:
-        """Whose session it is; None where it is none, or has ended."""
+        """Return the person of a session; None if it is invalid or has ended."""
         now, hashed = time.time(), _hash(secret)
         ends = {"secret": hashed, "created": now - LONGEST, "seen": now - IDLE}
         with self._database.read() as connection:
             row = connection.execute(_SESSION, ends).one_or_none()
         if row is None:
             return None
-        if row.seen < now - _NOTED:
+        if row.seen < now - _SEEN_SECONDS:
             self._database.write(
                 lambda connection: connection.execute(
                     sql.update(sessions).where(sessions.c.secret == hashed).values(seen=now)
@@ -201,40 +210,45 @@ class People:
 
 
 def csrf_of(secret: str) -> str:
-    """What a page must send with every change: made of the session's secret, which it cannot read.
+    """Return the token that a page must send with every change.
 
-    A page of another site has neither.
+    It is computed from the session's secret, which scripts can't read. Pages of other sites have
+    neither.
     """
     return _hash(f"csrf {secret}")
 
 
 def is_csrf_of(token: str, secret: str) -> bool:
-    """Compare a page's token in a time that does not depend on how much is right."""
+    """Compare a page's token in constant time."""
     return hmac.compare_digest(token.encode("utf-8", "replace"), csrf_of(secret).encode())
 
 
 def check_name(name: str) -> str:
-    """A name that may be taken, without outer space. InputError."""
+    """Return a valid name without outer spaces.
+
+    Raises:
+        InputError: The name is empty, too long, reserved, or has invisible characters.
+    """
     name = " ".join(name.split())
     wrong = "" if name else "no name"
-    if len(name) > _LONGEST_NAME:
+    if len(name) > _MAX_NAME_CHARS:
         wrong = f"a name of {len(name)} characters"
-    elif any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in name):
+    elif any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in name):
         wrong = "a name with invisible characters"
     elif _ANONYMOUS.fullmatch(name):
         wrong = f"{shorten(name)!r}, which is reserved for people whose name was deleted"
     if wrong:
-        raise InputError(f"found {wrong}; expected a name of 1 to {_LONGEST_NAME} characters")
+        raise InputError(f"found {wrong}; expected a name of 1 to {_MAX_NAME_CHARS} characters")
     return name
 
 
 def shown_name(number: int, name: str | None) -> str:
-    """How somebody is called, also once their name is forgotten."""
+    """Return the name of a person, or `annotator-N` if it was deleted."""
     return f"annotator-{number}" if name is None else name
 
 
 def names_of(connection: Connection) -> dict[int, str]:
-    """All people by their numbers, also those that have gone."""
+    """Return the names of all people by their numbers, including withdrawn people."""
     rows = connection.execute(sql.select(people.c.number, people.c.name).order_by(people.c.number))
     return {number: shown_name(number, name) for number, name in rows}
 
@@ -254,7 +268,7 @@ def _end_sessions(connection: Connection, number: int) -> None:
 def _update(
     connection: Connection, number: int, values: dict[str, Any], *also: sql.ColumnElement[bool]
 ) -> None:
-    """Change a person. UnknownPersonError."""
+    """Change a person, or raise UnknownPersonError."""
     changed = connection.execute(
         sql.update(people).where(people.c.number == number, *also).values(values)
     )
