@@ -306,10 +306,10 @@ def test_a_prompt_of_ones_own(server: ChaosServer, tmp_path: Path) -> None:
     decomposer.close()
     assert list(server.calls) == ["Zerlege.\n\nSentence: Ida left.\nFacts:"]
     assert [prompt.id for prompt in decomposer.prompts] == ["p.txt"]
-    with pytest.raises(UsageError, match=r"examples='3'.*has no place \{examples\}"):
+    with pytest.raises(UsageError, match=r"examples='3'.*has no placeholder \{examples\}"):
         made(server, f"prompt={file},examples=3")
     file.write_text("Zerlege {satz}")
-    with pytest.raises(UsageError, match=r"no place \{sentence\}"):
+    with pytest.raises(UsageError, match=r"no placeholder \{sentence\}"):
         made(server, f"prompt={file}")
 
 

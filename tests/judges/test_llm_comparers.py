@@ -255,11 +255,11 @@ def test_a_prompt_of_ones_own(tmp_path: Path) -> None:
         assert prompt_of(server).startswith("Is it right?\n=== BEGIN RESPONSE ")
         assert [p.id for p in comparer.prompts] == [own.name]
     own.write_text("{response} and no more")
-    with pytest.raises(UsageError, match=r"no place \{reference\}"):
+    with pytest.raises(UsageError, match=r"no placeholder \{reference\}"):
         Comparer.make(
             f"llm-correctness(prompt='{own}')", ComponentSpec.parse("rater", "llm:fake:Yes")
         )
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="can't be read"):
         Comparer.make(
             "llm-abstention(prompt=none.txt)", ComponentSpec.parse("rater", "llm:fake:Yes")
         )

@@ -238,11 +238,11 @@ def test_llm_judge_invalid_option_raises(tmp_path: Path) -> None:
         ("llm:fake:True(threshold=1)", "unknown option of the judge llm"),
         ("llm:fake:True(temperature=cold)", "temperature='cold'"),
         ("llm:fake:True(max_tokens=0)", "max_tokens"),
-        (f"llm:fake:True(prompt={own})", r"no place \{statement\}"),
+        (f"llm:fake:True(prompt={own})", r"no placeholder \{statement\}"),
     ):
         with pytest.raises(UsageError, match=words):
             get_judge(text)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="can't be read"):
         get_judge(f"llm:fake:True(prompt={tmp_path / 'none.txt'})")
     judge = get_judge("llm:fake:True")
     assert judge.judge([JudgeRequest("a", ("b",))])[0].supported is True

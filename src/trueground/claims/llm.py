@@ -157,7 +157,7 @@ def _prompt(spec: ComponentSpec) -> Prompt:
         if option in spec.options and not prompt.has("examples"):
             raise UsageError(
                 f"the decomposer {spec.name}: {option}={spec.options[option]!r}, but the prompt "
-                f"{path} has no place {{examples}}; add it, or leave {option} out"
+                f"{path} has no placeholder {{examples}}; add it, or leave {option} out"
             )
     return prompt
 

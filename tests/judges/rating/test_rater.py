@@ -233,12 +233,12 @@ def test_a_rubric_of_the_users_own(tmp_path: Path) -> None:
         prompt = server.bodies[0]["messages"][0]["content"]
         assert shown(prompt) == {"QUESTION": ["Would you?"], "RESPONSE": ["No."]}
         assert rater.prompts[0].id == "polite.txt"
-        with pytest.raises(UsageError, match=r"unknown place \{question\}"):
+        with pytest.raises(UsageError, match=r"unknown placeholder \{question\}"):
             rater.rate([RatingRequest(str(own), "No.")])
         own.write_text("Rate it.")
-        with pytest.raises(UsageError, match=r"no place \{response\}"):
+        with pytest.raises(UsageError, match=r"no placeholder \{response\}"):
             rater.rate([RatingRequest(str(own), "No.", "", (), "knowledge")])
-        with pytest.raises(InputError, match="cannot be read"):
+        with pytest.raises(InputError, match="can't be read"):
             rater.rate([RatingRequest(str(tmp_path / "none.txt"), "No.")])
         with pytest.raises(UsageError, match="shown='all'"):
             rater.rate([RatingRequest("fluency", "No.", shown="all")])

@@ -74,7 +74,7 @@ def test_two_builds_in_one_folder(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with (
-        pytest.raises(OutputError, match="choose another --out"),
+        pytest.raises(OutputError, match="hoose another --out"),
         build_directory(tmp_path / "file/out", "little"),
     ):
         pass
@@ -112,7 +112,7 @@ def test_what_people_put_there_stays(home: Path) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "stages").write_text("a file")
-    with pytest.raises(WriteError, match="Make room"):
+    with pytest.raises(WriteError, match="Free disk space"):
         write_stage(tmp_path, 1, "read", [])
     (tmp_path / "dataset").mkdir()
     (tmp_path / "dataset/a.jsonl").mkdir()

@@ -67,7 +67,7 @@ def test_a_prompt_of_one_s_own(tmp_path: Path) -> None:
         assert server.texts[0].startswith("Remove everything from which the answer can be read.")
     assert built.items == 1
     own.write_text("{question} without a context")
-    with pytest.raises(UsageError, match=r"no place \{context\}"):
+    with pytest.raises(UsageError, match=r"no placeholder \{context\}"):
         build("contexts", source, out, models=MODELS, options=options, settings=settings)
 
 

@@ -250,7 +250,7 @@ def test_a_prompt_of_ones_own(tmp_path: Path) -> None:
     _, _, calls = run(stage, [ALONE], lambda _: _answer(GOOD[:1]), tmp_path)
     assert calls[0]["messages"][-1]["content"].startswith("Ask 10 things of === BEGIN")
     (tmp_path / "mine.txt").write_text("Ask something")
-    with pytest.raises(UsageError, match=r"no place \{contexts\}"):
+    with pytest.raises(UsageError, match=r"no placeholder \{contexts\}"):
         candidates_stage(material, USUAL)
 
 
