@@ -52,7 +52,7 @@ FRONT = {"__init__", "__main__", "wings"}
 RENDERING = {"reports", "studies", "view", "api", "cli"}
 # In a wing these modules alone render.
 RENDERING_MODULES = ("page", "api.py", "command.py", "web/")
-MAX_CROSSING_NAMES = 396  # the aim is 300 (architecture.md): lower it whenever a door gets smaller
+MAX_CROSSING_NAMES = 397  # the aim is 300 (architecture.md): lower it whenever a door gets smaller
 
 
 @cache

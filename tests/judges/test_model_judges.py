@@ -181,7 +181,7 @@ def test_which_output_means_support(folders: dict[str, Path]) -> None:
 def test_models_of_another_kind_are_named(kind: str, folders: dict[str, Path]) -> None:
     with pytest.raises(InputError, match="GPT2LMHeadModel"):
         made(f"{kind}:{folders['causal']}")
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError, match="the folder doesn't exist"):
         made(f"{kind}:{folders['causal']}/absent")
 
 

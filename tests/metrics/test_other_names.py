@@ -58,5 +58,5 @@ def test_unknown_names_get_three_suggestions() -> None:
         assert len(said) < 200
         assert "trueground list metrics" in said
     for name in ("quality", "xyz"):  # nothing is near
-        with pytest.raises(UsageError, match=rf"unknown metric '{name}'. All \d+ are shown by"):
+        with pytest.raises(UsageError, match=rf"unknown metric '{name}'. To list all \d+: "):
             METRICS.resolve(name)

@@ -367,8 +367,8 @@ def test_a_folder_that_is_no_model(tmp_path: Path, decoder: Path) -> None:
             HFModel(name, ModelOptions())
         return str(caught.value)
 
-    assert "there is no such folder" in error("/nowhere/model")
-    assert "there is no such folder" in error("./model")
+    assert "the folder doesn't exist" in error("/nowhere/model")
+    assert "the folder doesn't exist" in error("./model")
     assert "config.json cannot be read" in error(str(tmp_path))
     (tmp_path / "config.json").write_text("{")
     assert "config.json cannot be read" in error(str(tmp_path))

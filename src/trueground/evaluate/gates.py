@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -117,6 +117,18 @@ class Gates:
         """The metrics and verdicts that must be in the run."""
         return [gate.metric for gate in self.gates]
 
+    def _describe_failures(self, summary: Summary) -> Iterator[str]:
+        """Yield one line for each gate that a run fails."""
+        for gate in self.gates:
+            mean = gate.value_in(summary)
+            wanted = f"{'at most ' if gate.ceiling else ''}{gate.limit:g} wanted"
+            if mean is None:
+                what = "no answer that could be judged" if gate.is_share else "no scored item"
+                yield f"gate failed: {gate.metric} has {what}, {wanted}"
+            elif mean > gate.limit if gate.ceiling else mean < gate.limit:
+                of = " (share of answers)" if gate.is_share else ""
+                yield f"gate failed: {gate.metric} is {mean:.4f}{of}, {wanted}"
+
     def judge(self, summary: Summary, *, chosen: bool = True) -> GateOutcome:
         """Compare a run with the gates. A gate whose metric has no mean fails.
 
@@ -127,18 +139,7 @@ class Gates:
                 say what can be answered.
         """
         gates, min_coverage = self.gates, self.min_coverage
-        from trueground.metrics import METRICS
-
-        messages = []
-        for gate in gates:
-            mean = gate.value_in(summary)
-            wanted = f"{'at most ' if gate.ceiling else ''}{gate.limit:g} wanted"
-            if mean is None:
-                what = "no answer that could be judged" if gate.is_share else "no scored item"
-                messages.append(f"gate failed: {gate.metric} has {what}, {wanted}")
-            elif mean > gate.limit if gate.ceiling else mean < gate.limit:
-                of = " (share of answers)" if gate.is_share else ""
-                messages.append(f"gate failed: {gate.metric} is {mean:.4f}{of}, {wanted}")
+        messages = [*self._describe_failures(summary)]
         failed = bool(messages)
         messages += [
             f"note: this gate reads {gate.written} as {gate.metric}"
@@ -160,22 +161,33 @@ class Gates:
             )
             return GateOutcome(failed, True, tuple(messages))
         if not scored:
-            reasons = []
-            for name, m in summary.items():
-                metric = METRICS.of_key(name)
-                needs = ""
-                if metric is not None and metric.default_needs and "missing_field" in m.unscored:
-                    needs = f" (it needs {', '.join(metric.default_needs)})"
-                why = ", ".join(f"{n:,} {status}" for status, n in m.unscored.items())
-                reasons.append(f"{name}: {why}{needs}")
-            messages.append(f"nothing could be scored; {'; '.join(reasons[:_MOST_NAMED])}")
+            messages.append(f"nothing could be scored; {_describe_unscored(summary)}")
             return GateOutcome(failed, True, tuple(messages))
-        short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
-        if short:
-            (name, coverage), *rest = sorted(short.items(), key=lambda one: one[1])
-            told = [f"{name} was scored for {coverage:.1%} of the items"]
-            told += [f"{name} for {coverage:.1%}" for name, coverage in rest[: _MOST_NAMED - 1]]
-            more = len(short) - len(told)
-            told += [f"{more} more metric{'' if more == 1 else 's'} for too few"] * bool(more)
-            messages.append(f"coverage too low: {', '.join(told)}, {min_coverage:.1%} wanted")
-        return GateOutcome(failed, bool(short), tuple(messages))
+        coverage = {name: entry.coverage for name, entry in summary.items()}
+        low_coverage = sorted(
+            (name for name in coverage if coverage[name] < min_coverage), key=coverage.__getitem__
+        )
+        if low_coverage:
+            lowest, *others = low_coverage[:_MOST_NAMED]
+            lines = [f"{lowest} was scored for {coverage[lowest]:.1%} of the items"]
+            lines += [f"{name} for {coverage[name]:.1%}" for name in others]
+            n_more = len(low_coverage) - len(lines)
+            if n_more:
+                lines.append(f"{n_more} more metric{'' if n_more == 1 else 's'} for too few")
+            messages.append(f"coverage too low: {', '.join(lines)}, {min_coverage:.1%} wanted")
+        return GateOutcome(failed, bool(low_coverage), tuple(messages))
+
+
+def _describe_unscored(summary: Summary) -> str:
+    """Return why metrics have no score, for the first of them."""
+    from trueground.metrics import METRICS
+
+    reasons = []
+    for name, entry in summary.items():
+        metric = METRICS.of_key(name)
+        needs = ""
+        if metric is not None and metric.default_needs and "missing_field" in entry.unscored:
+            needs = f" (it needs {', '.join(metric.default_needs)})"
+        statuses = ", ".join(f"{n:,} {status}" for status, n in entry.unscored.items())
+        reasons.append(f"{name}: {statuses}{needs}")
+    return "; ".join(reasons[:_MOST_NAMED])

@@ -318,6 +318,9 @@ class Verdicts(
 
 def _rename_verdicts(summary: dict[str, Any]) -> None:
     """Give the verdicts in a summary of format version 2 or before their names of today."""
+    rules = summary.get("abstention_rules")
+    if isinstance(rules, dict) and "labelled" in rules:
+        rules["labeled"] = rules.pop("labelled")
     verdicts = summary.get("verdicts")
     if not isinstance(verdicts, dict):
         return

@@ -183,16 +183,7 @@ def load_questions(options: KalmaOptions, sources: Sources) -> LoadedQuestions:
         UsageError: Options need minimum sets that aren't there.
     """
     entries, files = _read_entries(options, sources)
-    for option, is_set, name in (
-        ("--rated", options.rated, "sampled"),
-        ("--first-round", options.first_round, "first_round_knowledge"),
-    ):
-        for entry in entries if is_set else ():
-            if name in entry.meta:
-                raise InputError(
-                    f"question {entry.id!r}: found meta.{name}, which {option} writes; expected a "
-                    f"question without it. Rename it, or leave {option} out"
-                )
+    _check_meta(entries, options)
     notices: list[str] = []
     size, seed = options.synthetic_minimum, options.minimum_seed
     if size is not None:
@@ -232,6 +223,20 @@ def load_questions(options: KalmaOptions, sources: Sources) -> LoadedQuestions:
         )
     first_round = {entry.id: triples for entry, triples in pairs if triples is not None}
     return LoadedQuestions(entries, [*files, path], minimum, notices, first_round, _sha256(path))
+
+
+def _check_meta(entries: Sequence[GraphQuestion], options: KalmaOptions) -> None:
+    """Check that no question has a field that the run writes. Raises InputError."""
+    for option, is_set, name in (
+        ("--rated", options.rated, "sampled"),
+        ("--first-round", options.first_round, "first_round_knowledge"),
+    ):
+        for entry in entries if is_set else ():
+            if name in entry.meta:
+                raise InputError(
+                    f"question {entry.id!r}: found meta.{name}, which {option} writes; expected a "
+                    f"question without it. Rename it, or leave {option} out"
+                )
 
 
 def _read_entries(
