@@ -66,7 +66,7 @@ IMPORTS = {
 # what is a whole number by its form, such as a comparison; attributes, keys and variables with
 # these names; and, module by module, these other whole numbers.
 COUNTS = """
-    bytes calls counts failed is_finished is_positive labeled missing n positives reasons refused
+    bytes calls counts failed n_failed is_finished is_positive labeled missing n positives reasons refused
     requests rows spent st_size tokens triples unscored unsupported unused words
 """
 OTHER_COUNTS = {
@@ -75,23 +75,36 @@ OTHER_COUNTS = {
     "judges/lexical/value_index.py": {
         "(high - low for _, low, high in self._ranges(value, about))"
     },
-    "benchmarks/statistics.py": {"_words((c.text for c in r.contexts))", "values"},
+    "benchmarks/statistics.py": {
+        "_count_words((context.text for context in record.contexts or []))",
+        "values",
+    },
     "wings/papers/builders/grounding/plan.py": {"gold"},
-    "wings/papers/builders/quality.py": {"found"},
+    "wings/papers/builders/flow.py": {"map(call.applies, waiting)"},
+    "wings/papers/builders/grounding/conflict.py": {
+        "(count_phrase(original, one.old) * count_phrase(one.new, phrase) for one in changes)"
+    },
+    "wings/papers/builders/quality.py": {
+        "contains_answer",
+        "map(count_words, contexts)",
+        "map(count_words, item.contexts)",
+    },
     "judges/comparing/q2.py": {
-        "(Counter(ours) & Counter(theirs)).values()",
+        "(Counter(expected) & Counter(actual)).values()",
         "self.encoder.lengths([premise, hypothesis])",
     },
     "net/cache_contents.py": {"row[1]"},
     "records/checks.py": {"count"},
-    "wings/papers/builders/pages.py": {"k[name]"},
-    "studies/calibration/page.py": {"own"},
+    "wings/papers/builders/pages.py": {
+        "(kind['tasks'] for kind in human['kinds'])",
+    },
+    "studies/calibration/page.py": {"bin_counts"},
     "studies/comparison_pages.py": {"kept_a"},
     "reports/sentences.py": {"labels", "of"},
     "reports/text.py": {"(column.width for column in columns)"},
     "wings/papers/errors/lines.py": {"k"},
     "studies/leaderboard/results.py": {"first", "second"},
-    "wings/labeling/web/watch.py": {"own", "rest"},
+    "wings/labeling/web/watch.py": {"equal", "equal_of_others"},
     "wings/labeling/web/serving.py": {"take_in(connection, new, known, project.seed)"},
 }
 

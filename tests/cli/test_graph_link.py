@@ -168,9 +168,9 @@ def test_questions_come_in_many_forms(
         ("q.json", b'[["", []]]', 'entry 1: found str ""; expected a question'),
         ("q.json", b'[["a?", []', "entry 1"),
         ("q.json", b"[1]", "entry 1: found int 1; expected"),
-        ("q.json", b"[]", "holds no question"),
+        ("q.json", b"[]", "has no questions"),
         ("q.json", b'[["\xff", []]]', "entry 1"),
-        ("q.txt", b"\n\n", "holds no question"),
+        ("q.txt", b"\n\n", "has no questions"),
         ("q.txt", b"\xff", "save it as UTF-8 text"),
         ("q.jsonl", b'{"text": "a"}\n', "field 'question': found null; expected a question"),
         ("q.jsonl", b'{"question": "a", "gold": "Q1"}\n', "field 'gold': found str"),
@@ -193,7 +193,7 @@ def test_what_is_no_question_is_named(
 def test_other_errors_tell_the_next_step(questions: Path, graph: Path, tmp_path: Path) -> None:
     assert "does not exist" in refused(InputError, tmp_path / "none.json", graph)
     assert "does not exist" in refused(InputError, tmp_path / "none.txt", graph)
-    assert "found no such file" in refused(GraphError, questions, tmp_path / "none.json")
+    assert "exist" in refused(GraphError, questions, tmp_path / "none.json")
     assert "'dictionary'" in refused(UsageError, questions, graph, "--recognizer", "dictonary")
     assert "its types: human, ship" in refused(GraphError, questions, graph, "--types", "city")
     assert "is a folder" in refused(OutputError, questions, graph, "--out", tmp_path)

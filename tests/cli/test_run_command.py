@@ -217,7 +217,7 @@ def test_what_is_refused_leaves_nothing(
     given = ["faitheval/unanswerable", "--data", data, "--base-url", "http://127.0.0.1:9/v1"]
     given += [word for name in models for word in ("--model", name)] + ["--out", "a/run"]
     told = trueground(*given, "--param", "stream=true", env=env, cwd=tmp_path, code=2)
-    assert "'stream' cannot be used" in told.stderr
+    assert "'stream' isn't supported" in told.stderr
     unusable = {**env, "TRUEGROUND_HOME": str(tmp_path / "file")}
     told = trueground(*given, env=unusable, cwd=tmp_path, code=2)
     assert "cannot be used" in told.stderr

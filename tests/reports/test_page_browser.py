@@ -516,7 +516,7 @@ def test_scores_have_names_and_those_without_a_value_are_folded(
     browser.get(doubts_page.as_uri() + "#item-asked")
     browser.wait_until(lambda: browser.find_elements("css selector", "#item .scores"))
     lines = words(browser, "#item .scores").splitlines()
-    assert "Mean probability that a claim is supported" in lines
+    assert "Mean probability that the contexts support a claim of the response" in lines
     assert not any(line.startswith("–") for line in lines)
     browser.find_element("xpath", "//section[h3='Scores']//summary").click()
     folded = words(browser, "#item section:has(.scores) details")

@@ -119,7 +119,7 @@ def test_without_labels_a_pair_says_nothing_of_them(runs: list[Path]) -> None:
 
 def test_labels_that_name_no_run_are_refused(tmp_path: Path, runs: list[Path]) -> None:
     labels = write(tmp_path / "l.jsonl", lines("a", range(60), drawn="random"))
-    with pytest.raises(InputError, match="'q0' has a label that does not tell of which run"):
+    with pytest.raises(InputError, match="the label of 'q0' names no run"):
         compare(runs, labels=[labels], allow_mismatch=True)
     write(labels, lines("a", range(60), drawn="random", run="a"))
     with pytest.raises(InputError, match="no label 'faithful' or 'correct'"):

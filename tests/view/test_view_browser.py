@@ -265,7 +265,7 @@ def test_a_run_in_progress_appears_by_itself(browser: Chromium, tmp_path: Path) 
 def test_a_link_to_a_filtered_list_opens_at_the_list(browser: Chromium, served: Viewing) -> None:
     """The list comes later than the page, which is too short to be scrolled before."""
     page = served.page(f"run/{served.key('first')}/")
-    show(browser, f"{page}#items?verdict=not", "#list li")
+    show(browser, f"{page}#items?verdict=not_grounded", "#list li")
     top = "return document.getElementById('items').getBoundingClientRect().top"
     browser.wait_until(lambda: 0 <= run(browser, top) < 120)
     assert run(browser, "return document.getElementById('verdict').value") == "not_grounded"

@@ -336,7 +336,7 @@ def test_score_shards_option_of_whole_runs_raises(tmp_path: Path, option: dict[s
 
 
 def test_score_shards_without_out_raises(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="which all shards share"):
+    with pytest.raises(UsageError, match="that all shards share"):
         score_shards(write_lines(tmp_path / "a.jsonl", rows_of(10)))
 
 

@@ -104,5 +104,5 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         make_prompt(None, str(tmp_path / "nowhere.json"))
     own = tmp_path / "own.txt"
     own.write_text("Asked: {question}")
-    with pytest.raises(UsageError, match=r"no place \{knowledge\}"):
+    with pytest.raises(UsageError, match=r"no placeholder \{knowledge\}"):
         make_prompt(own, None)

@@ -156,12 +156,12 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path) -> None:
     (first, *_) = task("original-gold", data, path).questions()
     assert [m.role for m in first.messages] == ["system", "user"]
     assert first.messages[1].content.endswith(f"{VARN}\n? Who built the lighthouse of Varn?")
-    with pytest.raises(UsageError, match=r"unknown place \{context\}"):
+    with pytest.raises(UsageError, match=r"unknown placeholder \{context\}"):
         task("no-context", data, path)
     path.write_text("{question}")
     (first, *_) = task("no-context", data, path).questions()
     assert text(first) == "Who built the lighthouse of Varn?"
-    with pytest.raises(UsageError, match=r"no place \{context\}"):
+    with pytest.raises(UsageError, match=r"no placeholder \{context\}"):
         task("original-gold", data, path)
 
 

@@ -31,7 +31,7 @@ def export(
         str,
         typer.Argument(
             help=(
-                "Kind of task. For builds: validity, candidate, gold-facts, revision, "
+                "Kind of task. For builds: gold-facts, validity, candidate, revision, "
                 "quality. For records: contains, contains-list, relevance, "
                 "correctness, support, span. For both: alignment."
             )
