@@ -124,7 +124,7 @@ def test_a_deterministic_model_is_said_to_be_one(tmp_path: Path) -> None:
     ask(tmp_path, steady, params=Params(temperature=0.0))
     for text in shown(tmp_path / "run"):
         assert "the model is deterministic" in text
-        assert "no answer&#39;s value" in text or "no answer's value" in text
+        assert "all answers to the same question have the same value" in text
 
 
 def test_noise_and_lost_answers_are_told(tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_noise_and_lost_answers_are_told(tmp_path: Path) -> None:
     for text in shown(tmp_path / "run"):
         assert "5 answers to each of 12 questions" in text
         assert "make this model deterministic." in text
-        assert "1 question lacks one or more whole answers" in text
-        assert "Halving the noise takes four times as many answers, 20 to each question." in text
+        assert "1 question lacks one or more complete answers" in text
+        assert "you need four times as many answers: 20 to each question." in text
     assert "Least steady questions" in shown(tmp_path / "run")[1]
 
 
