@@ -120,7 +120,7 @@ def test_a_failure_midway_is_resumed_by_the_next_fetch(
 
 def test_fetch_data_after_failure_keeps_fetched_files(hub: LoopbackHub) -> None:
     second = hub.repos.pop("org/second")
-    with pytest.raises(InputError, match=r"org/second.* (doesn't|does not) exist"):
+    with pytest.raises(InputError, match=r"org/second.* doesn't exist"):
         fetch_data("tiny")
     assert contents("first") == [ONE]
     hub.repos["org/second"] = second
@@ -165,7 +165,7 @@ def test_a_new_commit_changes_nothing_until_the_folder_is_removed(hub: LoopbackH
     (path,) = TINY.local_files("first")
     assert new(fetch_data("tiny")) == []
     path.unlink()
-    with pytest.raises(InputError, match="(doesn't|does not) exist"):
+    with pytest.raises(InputError, match="exist"):
         fetch_data("tiny")
     (TINY.folder / "origin.json").unlink()
     assert fetch_data("tiny").files[0].record.revision == "newer"
@@ -263,7 +263,7 @@ def test_fetch_data_incomplete_copy_raises_input_error(
 
 
 def test_fetch_data_missing_copy_raises_input_error(hub: LoopbackHub, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="(doesn't|does not) exist"):
+    with pytest.raises(InputError, match="exist"):
         fetch_data("tiny", from_path=tmp_path / "none")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="has no file of tiny"):
