@@ -66,7 +66,8 @@ IMPORTS = {
 # what is a whole number by its form, such as a comparison; attributes, keys and variables with
 # these names; and, module by module, these other whole numbers.
 COUNTS = """
-    bytes calls counts failed n_failed is_finished is_positive labeled missing n positives reasons refused
+    bytes calls counts failed is_finished is_positive labeled missing n n_failed positives reasons
+    refused
     requests rows spent st_size tokens triples unscored unsupported unused words
 """
 OTHER_COUNTS = {

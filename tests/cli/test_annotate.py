@@ -84,7 +84,7 @@ def test_agreement(folder: Path) -> None:
         ("annotate export support answers.jsonl --out a.jsonl", "4 without contexts"),
         ("annotate export correctness answers.jsonl --out no/a.jsonl", "the folder no does not"),
         ("annotate import no.jsonl --out a.jsonl", "no.jsonl cannot be read: No such file"),
-        ("annotate import answers.jsonl --out a.jsonl", "answers.jsonl, line 1: not a line that `trueground annotate export` wrote"),
+        ("annotate import answers.jsonl --out a.jsonl", "answers.jsonl, line 1: not a line"),
         ("annotate import tasks-2.jsonl --out a.jsonl", "no task is filled in yet (4 to do); fill"),
     ],
 )
