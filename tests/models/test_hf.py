@@ -347,7 +347,7 @@ def test_signature_is_that_of_the_content(decoder: Path, tmp_path: Path) -> None
     [
         ({"dtype": "int3"}, "dtype 'int3'; expected one of auto, float32"),
         ({"batch_size": 0}, "--batch-size 0: expected a whole number, 1 or more"),
-        ({"wrapper": Path("nowhere.txt")}, "nowhere.txt cannot be read"),
+        ({"wrapper": Path("nowhere.txt")}, "nowhere.txt can't be read"),
         pytest.param(
             {"quantize": "4bit"},
             "4-bit quantization needs an NVIDIA GPU",
@@ -369,9 +369,9 @@ def test_a_folder_that_is_no_model(tmp_path: Path, decoder: Path) -> None:
 
     assert "the folder doesn't exist" in error("/nowhere/model")
     assert "the folder doesn't exist" in error("./model")
-    assert "config.json cannot be read" in error(str(tmp_path))
+    assert "config.json can't be read" in error(str(tmp_path))
     (tmp_path / "config.json").write_text("{")
-    assert "config.json cannot be read" in error(str(tmp_path))
+    assert "config.json can't be read" in error(str(tmp_path))
     assert "is a file" in error(str(tmp_path / "config.json"))
     shutil.copy(decoder / "config.json", tmp_path)
     (tmp_path / "pytorch_model.bin").write_bytes(b"not to be unpickled")
