@@ -100,5 +100,5 @@ def test_a_name_that_the_hub_does_not_know(hub: Hub) -> None:
 
 def test_other_formats_of_weights_are_not_fetched(hub: Hub) -> None:
     (hub.root / "tiny" / "bert" / "model.safetensors").unlink()
-    assert ask(hub, "tiny/bert").startswith("InputError: tiny/bert: no *.safetensors")
+    assert ask(hub, "tiny/bert").startswith("InputError: tiny/bert has no *.safetensors")
     assert "pytorch_model.bin" not in fetched(hub)
