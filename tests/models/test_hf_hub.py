@@ -113,5 +113,5 @@ def test_a_home_of_ours_holds_models_too(hub: Hub, tmp_path: Path) -> None:
 def test_other_formats_of_weights_are_not_fetched(hub: Hub) -> None:
     folder = hub.root / "tiny" / "parrot"
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert ask(hub, "hf:tiny/parrot").startswith("InputError: hf:tiny/parrot: no *.safetensors")
+    assert ask(hub, "hf:tiny/parrot").startswith("InputError: hf:tiny/parrot has no *.safetensors")
     assert not any("pytorch_model.bin" in path for path in hub.asked)
