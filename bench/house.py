@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 
-def free_tokens(root: Path) -> dict[str, tuple[int, int]]:
+def count_rooms(root: Path) -> dict[str, tuple[int, int]]:
     """Modules and lines of each room."""
     from tests.test_rooms import room_of
 
@@ -29,7 +29,7 @@ def draw() -> str:
     sys.path.insert(0, str(ROOT))
     from tests.test_rooms import LAYERS, imports
 
-    size = free_tokens(ROOT)
+    size = count_rooms(ROOT)
     floors = [
         [room for room in floor if room in size and not room.startswith("_")]
         for floor in reversed(LAYERS)

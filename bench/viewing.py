@@ -34,7 +34,7 @@ PAGES = [
     ("order by a metric", "list?sort=-f1"),
     ("order by another", "list?sort=%2Bsupport"),
     ("order by id", "list?sort=-id"),
-    ("verdict", "list?verdict=partly"),
+    ("verdict", "list?verdict=partly_grounded"),
     ("reason", "list?kind=name"),
     ("score between", "list?metric=k_f1&low=0.1&high=0.2"),
     ("status", "list?metric=p_ir&status=not_applicable"),
@@ -43,7 +43,10 @@ PAGES = [
     ("search, a common word", "list?q=the"),
     ("search, one letter", "list?q=a"),
     ("search, a word and a letter", "list?q=wustpor+r"),
-    ("all together", "list?q=the+grel&verdict=not&kind=name&by.model=model-3&sort=-rouge_l&page=3"),
+    (
+        "all together",
+        "list?q=the+grel&verdict=not_grounded&kind=name&by.model=model-3&sort=-rouge_l&page=3",
+    ),
     ("one answer", "item?id=r{middle}"),
     ("one answer, filtered list", "item?q=the&sort=-f1&id=r{last}"),
 ]

@@ -165,7 +165,7 @@ def test_a_new_commit_changes_nothing_until_the_folder_is_removed(hub: LoopbackH
     (path,) = TINY.local_files("first")
     assert new(fetch_data("tiny")) == []
     path.unlink()
-    with pytest.raises(InputError, match="exist"):
+    with pytest.raises(InputError, match="doesn't exist"):
         fetch_data("tiny")
     (TINY.folder / "origin.json").unlink()
     assert fetch_data("tiny").files[0].record.revision == "newer"

@@ -193,7 +193,7 @@ def test_what_is_no_question_is_named(
 def test_other_errors_tell_the_next_step(questions: Path, graph: Path, tmp_path: Path) -> None:
     assert "does not exist" in refused(InputError, tmp_path / "none.json", graph)
     assert "does not exist" in refused(InputError, tmp_path / "none.txt", graph)
-    assert "exist" in refused(GraphError, questions, tmp_path / "none.json")
+    assert "doesn't exist" in refused(GraphError, questions, tmp_path / "none.json")
     assert "'dictionary'" in refused(UsageError, questions, graph, "--recognizer", "dictonary")
     assert "its types: human, ship" in refused(GraphError, questions, graph, "--types", "city")
     assert "is a folder" in refused(OutputError, questions, graph, "--out", tmp_path)

@@ -329,7 +329,7 @@ def test_messages_name_what_is_wrong(built: Path, corpus: Path, tmp_path: Path) 
     words = refused(InputError, "build", other, "--out", built)
     assert f"was made from {corpus}, and {other} is a different corpus. Rebuild it" in words
     words = refused(UsageError, "build", built, "--out", tmp_path / "new")
-    assert f"{built} is an index, not a corpus: leave --out away" in words
+    assert f"{built} is an index, not a corpus. Leave out --out" in words
     words = refused(InputError, "search", built, "--queries", tmp_path / "none.txt")
     assert "none.txt does not exist" in words
     other.write_text("[1]\n")

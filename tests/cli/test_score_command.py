@@ -166,8 +166,8 @@ def test_gates(tmp_path: Path) -> None:
     assert (code, "not in the run" in said) == (2, True)
     code, said = gate("--fail-over", "f1=1")
     assert (code, "note: higher is better for f1; this gate is a ceiling" in said) == (0, True)
-    code, said = gate("--fail-under", "abstained=0.1")
-    assert (code, "abstained is 0.0000 (share of answers), 0.1 wanted" in said) == (1, True)
+    code, said = gate("--fail-over", "abstained=-0.1")
+    assert (code, "abstained is 0.0000, at most -0.1 wanted" in said) == (1, True)
     assert gate("--fail-over", "abstained")[0] == 2
     code, said = gate("--fail-under", "f1>0.5")
     assert (code, "METRIC=NUMBER" in said) == (2, True)
@@ -202,7 +202,13 @@ def test_gates_on_shares_of_answers_and_other_names(tmp_path: Path) -> None:
         "trueground: note: this gate reads not as not_grounded",
         "trueground: note: this gate reads declined as abstained",
     ]
+    code, said = gate("--fail-under", "declined=0")
+    assert code == 0
+    assert "trueground: note: lower is better for abstained; this gate is a floor" in said
     assert gate("--fail-over", "abstained=0", "--metrics", "abstained") == (0, [])
+    assert gate("--fail-over", "abstained=0", "--metrics", "support") == (0, [])
+    code, said = gate("--fail-under", "abstained=0.1", "--metrics", "support")
+    assert said[0] == "trueground: gate failed: abstained is 0.0000 (share of answers), 0.1 wanted"
     code, said = gate("--fail-under", "grounded=70")
     assert (code, "between 0 and 1" in said[0]) == (2, True)
     code, said = gate("--fail-under", "grounded=0.5", "--metrics", "rouge_1")
@@ -212,6 +218,17 @@ def test_gates_on_shares_of_answers_and_other_names(tmp_path: Path) -> None:
         0,
         ["trueground: note: this gate reads faithfulness as grounding_precision"],
     )
+
+
+def test_gate_on_abstained_reads_metric_of_answer_without_contexts(tmp_path: Path) -> None:
+    row = {"contexts": ["It is in Rome."], "response": "It is in Rome."}
+    write(tmp_path / "a.jsonl", [row, row, {"response": "I don't know."}])
+    done = trueground(
+        "score", "a.jsonl", "--quiet", "--metrics", "abstained,grounding_precision",
+        "--fail-over", "abstained=0.1", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "gate failed: abstained is 0.3333, at most 0.1 wanted" in done.stderr
 
 
 def test_coverage_of_several_metrics_is_one_line(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -123,7 +124,7 @@ def shown(run: Path) -> tuple[str, str]:
 def test_a_deterministic_model_is_said_to_be_one(tmp_path: Path) -> None:
     ask(tmp_path, steady, params=Params(temperature=0.0))
     for text in shown(tmp_path / "run"):
-        assert "the model is deterministic" in text
+        assert "With these settings the model is deterministic at temperature 0" in text
         assert "all answers to the same question have the same value" in text
 
 
@@ -131,7 +132,7 @@ def test_noise_and_lost_answers_are_told(tmp_path: Path) -> None:
     ask(tmp_path, params=Params(temperature=0.0))
     for text in shown(tmp_path / "run"):
         assert "5 answers to each of 12 questions" in text
-        assert "make this model deterministic." in text
+        assert re.search(r"Temperature 0 doesn.{1,6}t make this model deterministic\.", text)
         assert "1 question lacks one or more complete answers" in text
         assert "you need four times as many answers: 20 to each question." in text
     assert "Least steady questions" in shown(tmp_path / "run")[1]

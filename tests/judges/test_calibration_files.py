@@ -58,11 +58,20 @@ def test_it_is_read_whole(tmp_path: Path) -> None:
         ({"threshold": None}, "threshold"),
         ({"slope": None}, "threshold, slope and intercept are"),
         ({"method": "spline"}, "spline"),
-        ({"method": "isotonic"}, "the scores and probabilities of the knots don"),
-        ({"method": "isotonic", "knots": []}, "the knots don't rise"),
-        ({"method": "isotonic", "knots": [[0, 0.5], [1, 0.4]]}, "the knots don't rise"),
-        ({"method": "isotonic", "knots": [[1, 0.2], [1, 0.4]]}, "the knots don't rise"),
-        ({"method": "isotonic", "knots": [[0, 0.2], [1, 1.4]]}, "the knots don't rise"),
+        ({"method": "isotonic"}, "the threshold or the knots are invalid"),
+        ({"method": "isotonic", "knots": []}, "the threshold or the knots are invalid"),
+        (
+            {"method": "isotonic", "knots": [[0, 0.5], [1, 0.4]]},
+            "the threshold or the knots are invalid",
+        ),
+        (
+            {"method": "isotonic", "knots": [[1, 0.2], [1, 0.4]]},
+            "the threshold or the knots are invalid",
+        ),
+        (
+            {"method": "isotonic", "knots": [[0, 0.2], [1, 1.4]]},
+            "the threshold or the knots are invalid",
+        ),
         ({"method": "isotonic", "knots": [[0, 0.2], [1]]}, "knots"),
     ],
 )
@@ -79,7 +88,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=why):
             read_calibration(str(tmp_path / name), "lexical", BASIS)
     (tmp_path / "list.json").write_text("[1]")
-    with pytest.raises(InputError, match="valid JSON"):
+    with pytest.raises(InputError, match="it isn't valid JSON"):
         read_calibration(str(tmp_path / "list.json"), "lexical", BASIS)
 
 

@@ -48,7 +48,10 @@ def test_a_division_makes_a_system_message(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Hello", r"has no placeholder \{question\}, which is required"),
+        (
+            "Hello",
+            r"has no placeholder \{question\}, which is required\. Placeholders: \{question\}, ",
+        ),
         ("{question} {optoins}", r"has an unknown placeholder \{optoins\}"),
         ("---system---\n{question}", "must begin with a line ---system---"),
         ("hi\n---system---\n{question}\n---user---\nx", "must begin with a line ---system---"),

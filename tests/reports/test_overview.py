@@ -57,10 +57,10 @@ def test_the_sets_are_those_most_like_the_answers() -> None:
 
 def test_a_threshold_of_ones_own_is_named_where_nothing_was_measured() -> None:
     rows = [{"response": "It is old.", "contexts": ["c"]}]
-    words = " ".join(
-        repr(tg.score(rows, metrics="support", judge="lexical(threshold=0.6)")).split()
-    )
-    assert "wasn't measured for this judge (lexical with the threshold 0.6)" in words
+    text = repr(tg.score(rows, metrics="support", judge="lexical(threshold=0.6)"))
+    words = " ".join(text.replace("│", " ").split())
+    assert "wasn't measured for this judge (lexical with the threshold 0.6). To measure it" in words
+    assert "run `trueground validate`" in words
 
 
 def test_at_most_six_metrics_the_best_of_each_question_first(result: tg.Result) -> None:

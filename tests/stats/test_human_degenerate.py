@@ -97,7 +97,7 @@ def test_one_cluster_and_one_cluster_of_a_kind() -> None:
     assert "2 labeled groups" in (two.estimates["raw_agreement"].why or "")
 
 
-def test_constant_values_have_no_empty_interval() -> None:
+def test_measure_constant_values_have_no_zero_width_interval() -> None:
     """Two negatives that lie below all positives show little; no resample would say so."""
     scores, labels = [0.1, 0.2, 0.6, 0.7, 0.8, 0.9, 0.95], [0, 0, 1, 1, 1, 1, 1]
     found = measure(scores, labels, resamples=200)

@@ -155,7 +155,9 @@ def test_threshold_separates_neighboring_floats() -> None:
         ([0.3, 0.3], "01", "all 2 scores are 0.3"),
     ],
 )
-def test_threshold_of_unsuitable_data_is_none(scores: list[float], truth: str, told: str) -> None:
+def test_best_threshold_of_unsuitable_data_raises(
+    scores: list[float], truth: str, told: str
+) -> None:
     with pytest.raises(InputError, match=told):
         ScoredLabels(np.array(scores), labels(truth)).best_threshold()
 

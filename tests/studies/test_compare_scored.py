@@ -111,7 +111,7 @@ def test_scores_beyond_one_may_differ_by_more() -> None:
 
 def test_help_says_what_a_point_is() -> None:
     done = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "200"})
-    assert "0.02 is 2 points" in " ".join(done.stdout.split())
+    assert "(0.02 is 2 points, the default)" in " ".join(done.stdout.split())
 
 
 def test_small_p_of_prompts_is_worded_as_in_compare() -> None:

@@ -53,7 +53,7 @@ TABLE_20 = (
     "1900-06-05, place of birth: Newark, place of death: Badenweiler]. He is known as a realist "
     "[Q206534, movement: literary realism, notable works: The Red Badge of Courage]. He had no "
     "faith [Q206534, religion: atheism]. War and want fill his books [NA].\n\n"
-    "He studied in Syracuse [Q206534, alma mater: Syracuse University], where he may have learned "
+    "He studied in Syracuse [Q206534, alma mater: Syracuse University], where he may have learnt "
     "much. What he met there could explain his style [NA].\n\n"
     "He was in its baseball team [Q206534, member of sports team: Syracuse Orange baseball]."
 )

@@ -14,7 +14,7 @@ from training.trust.measuring import LeftOut, Settings
 
 from trueground.errors import InputError
 from trueground.judges.lexical.weights import NAMES, weights
-from trueground.judges.people import LabeledVerdicts
+from trueground.judges.people import FILE, LabeledVerdicts
 
 DOCS = Path(__file__).parents[2] / "docs"
 MARKERS = (
@@ -78,6 +78,13 @@ def docs(tmp_path: Path) -> Path:
     rows = "\n".join(f"| `{name}` | what it is | 9.999 |" for name in NAMES)
     (folder / "judge.md").write_text(f"# Judge\n\n{rows}\n", "utf-8")
     return folder
+
+
+def test_people_table_has_the_names_of_verdicts_and_a_row_per_set() -> None:
+    counts = msgspec.json.decode(FILE.read_bytes(), type=LabeledVerdicts)
+    table = tables.people(counts)
+    assert "called partly grounded | called not grounded |" in table
+    assert all(f"`{labeled.name}`" in table for labeled in counts.sets)
 
 
 @pytest.mark.long

@@ -133,7 +133,7 @@ def verdicts(raw: Raw, left_out: LeftOut) -> str:
 
 def people(found: LabeledVerdicts) -> str:
     """For each set and verdict how many answers had it, and the share that people refused."""
-    names = ("grounded", "partly", "not")
+    names = ("grounded", "partly_grounded", "not_grounded")
     rows = [
         (
             f"`{one.name}`",
@@ -151,8 +151,8 @@ def people(found: LabeledVerdicts) -> str:
     mean = sum(prevalence) / len(prevalence)
     cells = [NONE if share is None else f"{share:.0%}" for share in (mean, *shares)]
     rows.append((MEAN, "", *cells))
-    head = ("set", "answers", "unsupported", "called grounded", "called partly", "called not")
-    return grid(head, rows)
+    head = ("set", "answers", "unsupported", "called grounded", "called partly grounded")
+    return grid((*head, "called not grounded"), rows)
 
 
 def _refused(count: VerdictCount) -> str:

@@ -21,10 +21,8 @@ def validate(
     files: Annotated[
         list[str],
         typer.Argument(
-            help=(
-                "Records with `human` labels (JSONL, JSON, CSV or Parquet), or "
-                "finished runs. Each is one set."
-            )
+            help="Records with `human` labels (JSONL, JSON, CSV or Parquet, .gz and .zst too, or - "
+            "for stdin), or finished runs. Each is one set."
         ),
     ],
     *,
@@ -71,7 +69,8 @@ def calibrate(
     out: Annotated[
         Path | None,
         typer.Option(
-            help=("FILE.json for --judge-calibration, FILE.html for a page, or a folder for both.")
+            help="FILE.json for --judge-calibration or NAME(calibration=FILE), FILE.html for a "
+            "page, or a folder for both."
         ),
     ] = None,
     overwrite: Overwrite = False,

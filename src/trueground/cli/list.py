@@ -137,19 +137,12 @@ def describe_metric(metric: Metric) -> dict[str, Any]:
 
 def describe_benchmark(benchmark: Benchmark) -> dict[str, Any]:
     """Return the entry of a benchmark."""
-    options = {}
-    for option in benchmark.declared:
-        options[option.name] = {
-            "default": option.default_text,
-            "allowed": list(option.choices),
-            "doc": option.option.help,
-        }
     return {
         "name": benchmark.name,
         "doc": benchmark.doc,
         "tasks": list(benchmark.tasks),
         "default_tasks": list(benchmark.default_tasks),
-        "options": options,
+        "options": {option.name: option.as_dict() for option in benchmark.declared},
         "source": benchmark.source,
     }
 

@@ -18,7 +18,7 @@ DEFAULT_PORT = 8421
 
 Runs = Annotated[
     list[Path],
-    typer.Argument(help=("Run directories, or folders that contain them (up to two levels deep).")),
+    typer.Argument(help="Run directories, or folders that contain them (up to two levels deep)."),
 ]
 
 

@@ -105,7 +105,7 @@ def _own_options(
     model: Annotated[
         list[str],
         typer.Option(
-            help=("Model name at the endpoint, hf:NAME, replay:FILE or fake:NAME. Repeatable.")
+            help="Model name at the endpoint, hf:NAME, replay:FILE or fake:TEXT. Repeatable."
         ),
     ],
     base_url: Annotated[

@@ -67,8 +67,8 @@ def score(
         int | None,
         typer.Option(
             min=0,
-            help="Number of worst answers to print, those with the lowest support first. "
-            "Default: 3, in brief.",
+            help="Number of worst answers to print: not grounded, then partly grounded, each by "
+            "lowest support. Default: 3, in brief.",
         ),
     ] = None,
     out_csv: Annotated[

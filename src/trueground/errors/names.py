@@ -64,7 +64,7 @@ def describe_unknown(kind: str, name: str, known: Iterable[str], others: Iterabl
     allowed = sorted(known)
     hint = suggest(name, allowed, others)
     if "llm" in allowed and (not hint or re.search(r"[0-9/]", name)):
-        hint = f" To use a language model, write 'llm:{name}'."
+        hint += f" To use a language model, write 'llm:{name}'."
     if len(allowed) <= MAX_LISTED_NAMES or not (hint or kind in LISTED_KINDS):
         hint += f" Known: {', '.join(allowed)}."
     elif kind in LISTED_KINDS:

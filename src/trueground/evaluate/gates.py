@@ -18,6 +18,10 @@ _GATE_FORM = "METRIC=NUMBER, as in k_precision=0.8, or VERDICT=SHARE, as in grou
 _GATE_LIMIT = DeclaredOption.of("limit", float, 0.0, Option(None))
 
 
+# The name of a verdict and of a metric. A gate reads the metric if the run has it.
+_ALSO_METRIC = "abstained"
+
+
 @dataclass(frozen=True)
 class Gate:
     """The mean of `metric` must not be below `limit`, or not above it where it is a `ceiling`.
@@ -30,6 +34,7 @@ class Gate:
     limit: float
     ceiling: bool = False
     written: str | None = None
+    share: bool = False
 
     @classmethod
     def parse(cls, text: str, *, ceiling: bool = False) -> Self:
@@ -43,12 +48,12 @@ class Gate:
         except ValueError:
             raise UsageError(f"{option} {text!r} cannot be read; write {_GATE_FORM}") from None
         verdict = AnswerVerdict.FORMER_NAMES.get(name, name)
-        if verdict in AnswerVerdict.NAMES:
+        if verdict in AnswerVerdict.NAMES and name != _ALSO_METRIC:
             if not 0 <= limit <= 1:
                 raise UsageError(
                     f"{option} {text!r}: a share of answers lies between 0 and 1; 0.5 is 50 %"
                 )
-            return cls(verdict, limit, ceiling, None if verdict == name else name)
+            return cls(verdict, limit, ceiling, None if verdict == name else name, share=True)
         _, plain, judge = ResultKey.parse(name)
         macro = METRICS.macro_key(plain)
         # A metric's own name comes first, then that of a micro value.
@@ -63,27 +68,22 @@ class Gate:
             written if written != spec.metric.name else None,
         )
 
-    @property
-    def is_share(self) -> bool:
-        """Whether the gate is about a verdict of answers."""
-        return self.metric in AnswerVerdict.NAMES
+    def reads_share(self, summary: Summary) -> bool:
+        """Return whether the gate reads the share of a verdict, not the mean of a metric."""
+        return self.share or (self.metric == _ALSO_METRIC and self.metric not in summary.metrics)
 
     @property
     def higher_is_better(self) -> bool | None:
         """Which way is better; None where that is not known."""
         from trueground.metrics import METRICS
 
-        if self.is_share and self.metric != "abstained":
-            return self.metric == "grounded"
-        return METRICS.higher_is_better(self.metric)
+        return self.metric == "grounded" if self.share else METRICS.higher_is_better(self.metric)
 
     def value_in(self, summary: Summary) -> float | None:
         """The mean, or the share, that a run has; None where nothing was scored."""
-        if not self.is_share:
+        if not self.reads_share(summary):
             return summary[self.metric].mean
         verdicts = summary.verdicts
-        if verdicts is None and self.metric in summary.metrics:
-            return summary[self.metric].mean  # `abstained` is also a metric
         if verdicts is None or (verdicts["unscored"].share == 1 and self.metric != "unscored"):
             return None
         return verdicts[self.metric].share
@@ -120,13 +120,13 @@ class Gates:
     def _describe_failures(self, summary: Summary) -> Iterator[str]:
         """Yield one line for each gate that a run fails."""
         for gate in self.gates:
-            mean = gate.value_in(summary)
+            mean, is_share = gate.value_in(summary), gate.reads_share(summary)
             wanted = f"{'at most ' if gate.ceiling else ''}{gate.limit:g} wanted"
             if mean is None:
-                what = "no answer that could be judged" if gate.is_share else "no scored item"
+                what = "no answer that could be judged" if is_share else "no scored item"
                 yield f"gate failed: {gate.metric} has {what}, {wanted}"
             elif mean > gate.limit if gate.ceiling else mean < gate.limit:
-                of = " (share of answers)" if gate.is_share else ""
+                of = " (share of answers)" if is_share else ""
                 yield f"gate failed: {gate.metric} is {mean:.4f}{of}, {wanted}"
 
     def judge(self, summary: Summary, *, chosen: bool = True) -> GateOutcome:

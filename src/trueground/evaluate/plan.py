@@ -328,6 +328,8 @@ def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
             # `abstained` is also a metric.
             if plan.verdicts is None and name not in known:
                 advice = "name one that does with --metrics, such as support"
+                if name == "abstained":
+                    advice += ", or the metric abstained"
                 if plan.missing and "contexts" in plan.missing:
                     advice = plan.missing
                 raise UsageError(

@@ -43,10 +43,8 @@ if TYPE_CHECKING:
 Judges = Annotated[
     "str | Judge | Sequence[str | Judge] | None",
     Option(
-        (
-            "Judge that checks claims, such as lexical or llm:gpt-4o. Repeatable; "
-            "headline metrics use the first. Default: lexical."
-        ),
+        "Judge that checks claims, such as lexical or llm:gpt-4o. Repeatable; "
+        "headline metrics use the first. Default: lexical.",
         "--judge",
         type=list[str] | None,
     ),

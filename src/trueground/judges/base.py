@@ -132,9 +132,10 @@ class Judge(Component[JudgeRequest, Verdict]):
 def _check_verdict(judge: str, request: JudgeRequest, verdict: Verdict) -> None:
     """Raise ProtocolError if the fields of a verdict contradict each other."""
     if verdict.text is not None and not 0 <= verdict.text < len(request.texts):
+        n = len(request.texts)
         raise ProtocolError(
-            f"{judge} returned text={verdict.text}, but the request has {len(request.texts)} "
-            "texts; expected an index from 0"
+            f"{judge} returned text={verdict.text} for a request with {n} "
+            f"{'text' if n == 1 else 'texts'}; expected an index from 0, less than {n}, or None"
         )
     if (verdict.supported is None) is (verdict.status is Status.SCORED):
         raise ProtocolError(

@@ -170,7 +170,9 @@ def _check_numbers(calibration: CalibrationFile, location: str, hint: str) -> No
         falls = any(a[0] >= b[0] or a[1] > b[1] for a, b in pairwise(knots))
         if not knots or not valid or falls:
             raise InputError(
-                f"{location}: the scores and probabilities of the knots don't rise; {hint}"
+                f"{location}: the threshold or the knots are invalid; expected a finite threshold, "
+                "and knots of finite scores that rise and probabilities from 0 to 1 that don't "
+                f"fall; {hint}"
             )
         if knots[0][1] == knots[-1][1]:
             raise InputError(

@@ -181,7 +181,7 @@ class _Options:
     def repeated(self, text: str) -> bool:
         """Return whether the first two lines are the first two options of the question."""
         pairs = zip(self._labels[:2], self._raw, strict=False)
-        listed = [self._normalize(f"{label} {text}") for label, text in pairs]
+        listed = [self._normalize(f"{label} {option}") for label, option in pairs]
         lines = text.split("\n", 2)[:2]
         longest = 2 * self._longest + 9
         return listed == [self._normalize(line) for line in lines if len(line) < longest]

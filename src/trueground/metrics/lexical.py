@@ -284,7 +284,7 @@ METRICS = (
             "abstention_passage": MetricOption(
                 "false",
                 ("false", "true"),
-                'Whether "I don\'t know." is appended to the contexts, so abstaining scores 1.',
+                'Whether "I don\'t know." is appended to the contexts, so this answer scores 1.',
             )
         },
     ),

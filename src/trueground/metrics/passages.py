@@ -99,7 +99,7 @@ def _support_of(batch: Batch, item: int, checked: Checked) -> Support:
     for i, sentence in enumerate(sentences):
         numbers = dict.fromkeys(sentence.passages)
         outcomes.append([(n, _outcome(verdicts, i, read[i].cited, n)) for n in numbers])
-    together = [verdicts.get((i, cited.cited)) for i, cited in enumerate(read)]
+    together = [verdicts.get((i, sentence.cited)) for i, sentence in enumerate(read)]
     return Support(together, outcomes, checked.unanswered, False)
 
 

@@ -27,9 +27,13 @@ _OPTIONS = {
     "scoring": MetricOption(
         "integer",
         ("integer", "weighted"),
-        "integer: one rating, or the mean of `runs`. weighted: the mean of many samples.",
+        "integer: one rating, or the mean of `runs`. weighted: the "
+        "expected rating by log-probabilities.",
     ),
-    "samples": MetricOption("20", doc="Number of samples with scoring=weighted."),
+    "samples": MetricOption(
+        "20",
+        doc="Number of samples with scoring=weighted if the endpoint has no log-probabilities.",
+    ),
     "items": MetricOption(
         "all",
         ("all", "free-form", "sampled"),

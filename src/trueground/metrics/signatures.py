@@ -171,8 +171,8 @@ def docstring_of(metric: Metric) -> str:
         lines += [f"Source: {metric.source}.", ""]
     if metric.is_asked:
         lines += [
-            "A language model computes this metric. Use `trueground.score`; this function doesn't"
-            " call models.",
+            "A model computes this metric. Use `trueground.score`; this function doesn't call"
+            " models.",
             "",
         ]
     lines += ["Args:", f"    responses: {COLUMNS['responses'].doc}"]

@@ -80,7 +80,8 @@ class Bags:
         keys = []
         for side, bags in enumerate(sides):
             bag_keys = np.repeat(items, bags.lengths) | bags.ids.astype(kind) << 2
-            keys.append(bag_keys + kind.type(side))
+            bag_keys += kind.type(side)  # In place, without another array.
+            keys.append(bag_keys)
         key = np.concatenate(keys)
         key.sort()
         # Runs of equal keys. Two more entries at the end, so that the next run always exists.

@@ -209,7 +209,7 @@ class BatchApi:
             return await self._client.retry(find_or_create, error, deadline)
 
     async def find(self, file_id: str, mark: Mapping[str, str]) -> EndpointBatch | None:
-        """The batch that that was created from a file or has this metadata, or None."""
+        """The batch that was created from a file or has this metadata, or None."""
         query = f"limit={PAGE_SIZE}"
         while True:
             url = self._url("batches")

@@ -139,7 +139,7 @@ class EndpointScorer:
         """Raises UsageError for an address, a key, a limit or a parameter that cannot be used."""
         taken = _RESERVED & options.extra.keys()
         if taken:
-            raise UsageError(f"the extra parameter {min(taken)!r} is set by trueground. Remove it")
+            raise UsageError(f"the extra parameter {min(taken)!r} can't be changed. Remove it")
         self.name = name
         self._endpoint = find_endpoint(options)
         self._client = self._endpoint.client(options)

@@ -24,7 +24,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 ADDRESS_VARIABLE = "OPENAI_BASE_URL"
 _OPENAI = "https://api.openai.com/v1"
 _CREDENTIAL = re.compile(r"(?i)key|token|sig|secret|pass|auth|cred|code")
-MIN_SECRET_LENGTH = 16  # A value in the query with so many characters counts as a secret.
+MIN_SECRET_VALUE_LENGTH = 16  # A value in the query with so many characters counts as a secret.
 _PATHS = {"chat": "chat/completions", "completions": "completions"}
 # Parameters of a call that `extra` may not change.
 _RESERVED = {"model", "messages", "prompt", "n"}
@@ -105,7 +105,7 @@ def find_endpoint(options: ModelOptions) -> Endpoint:
     # Short values may be ordinary words, such as the date of Azure's api-version.
     secrets = [parts.query]
     for name, value in parse_qsl(parts.query):
-        if len(value) >= MIN_SECRET_LENGTH or _CREDENTIAL.search(name):
+        if len(value) >= MIN_SECRET_VALUE_LENGTH or _CREDENTIAL.search(name):
             secrets.append(value)
     headers = {}
     if parts.password is not None:
@@ -234,9 +234,7 @@ class OpenAIModel:
             raise UsageError("the extra parameter 'stream' isn't supported. Remove it")
         reserved = _RESERVED & extra.keys()
         if reserved:
-            raise UsageError(
-                f"the extra parameter {min(reserved)!r} is set by trueground. Remove it"
-            )
+            raise UsageError(f"the extra parameter {min(reserved)!r} can't be changed. Remove it")
         body.update(extra)
         return body
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
-from trueground.models.base import Reply, TokenLogprob, TokenUsage
+from trueground.models.base import MIN_LOGPROB, Reply, TokenLogprob, TokenUsage
 from trueground.net import HttpError, HttpReply
 from trueground.types import Status
 
@@ -21,7 +21,6 @@ _TOOL = {"tool_calls", "function_call", "tool_use"}
 _BROKEN = {"abort", "aborted", "cancelled", "canceled", "error"}
 _TOOL_CALL = "a call"
 # Endpoints write it for minus infinity, which JSON doesn't have.
-MIN_LOGPROB = -9999.0
 MAX_INT_DIGITS = 18  # Longer whole numbers are parsed as floats.
 
 _THINK, _THOUGHT = "<think>", "</think>"

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import msgspec
 
+from trueground.models.base import MIN_LOGPROB
 from trueground.models.runner import InFlight, ReplyStore
 from trueground.net import ResponseCache
 from trueground.stats import exp
@@ -18,7 +19,6 @@ from trueground.types import Usage
 
 # Part of every key: a change of what a kept value means must not meet older entries.
 _VERSION = "1"
-_LEAST = -9999.0  # what endpoints write for minus infinity
 _ROUNDING = 1e-3  # by which a probability of nearly 1 may come out above it
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[float]).decode
@@ -101,7 +101,7 @@ def as_logprob(value: object) -> float:
     if value != value or value > _ROUNDING:
         kind = "NaN" if value != value else "a number above 0"
         raise ValueError(f"found {kind} where a log-probability belongs")
-    return float(min(max(value, _LEAST), 0.0))
+    return float(min(max(value, MIN_LOGPROB), 0.0))
 
 
 class LogprobRunner:

@@ -80,6 +80,14 @@ class DeclaredOption:
         is_required = self.default is inspect.Parameter.empty or self.default is MISSING
         return None if self.option.unset or is_required else format_value(self.default)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the default, the allowed values and the help text, for lists of options."""
+        return {
+            "default": self.default_text,
+            "allowed": list(self.choices),
+            "doc": self.option.help,
+        }
+
     def has_effect(self, settings: object) -> bool:
         """Return whether the option has an effect together with the others of its settings."""
         applies = self.option.applies

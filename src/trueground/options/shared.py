@@ -37,10 +37,8 @@ Workers = Annotated[
 RateLabels = Annotated[
     str | Path | Sequence[str | Path],
     Option(
-        (
-            "Human labels of some answers, to estimate the rate for all answers. "
-            "JSONL with id and human, or from `trueground annotate`. Repeatable."
-        ),
+        "Human labels of some answers, to estimate the rate for all answers. "
+        "JSONL with id and human, or from `trueground annotate`. Repeatable.",
         "--labels",
         type=list[Path] | None,
     ),

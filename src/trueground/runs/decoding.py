@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -50,7 +51,9 @@ def decode_file(
             raise InputError(f"{name} is not of a trueground run")
         if upgrade is not None and version.format_version < FORMAT_VERSION:
             older = msgspec.json.decode(content)
-            upgrade(older)
+            # Content of the wrong types stays as it is: the next step names what is wrong.
+            with suppress(AttributeError, TypeError):
+                upgrade(older)
             content = msgspec.json.encode(older)
         decoded: Any = msgspec.json.decode(content, type=kind)
     except (msgspec.ValidationError, RecursionError) as error:

@@ -257,7 +257,8 @@ def _estimate(scores: Floats, y: Floats, draw: LabelSample) -> tuple[float, floa
     freedom = count - int(strata.max(initial=0)) - 2  # one for each stratum, one for λ
     if freedom < 1:
         raise InputError(
-            f"the labels are from {count} groups; expected at least 3. Label answers of more groups"
+            f"the labels are from {count} group{'' if count == 1 else 's'}; expected at least 3. "
+            "Label answers of more groups"
         )
     rest = y - weight * f
     spread = draw.covariance(rest, rest) * (freedom + 1) / freedom

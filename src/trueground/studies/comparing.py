@@ -170,10 +170,8 @@ def compare(
     detect: Annotated[
         Sequence[float],
         Option(
-            (
-                "Show how many items you need to detect this difference (0.02 is 2 "
-                "points, the default). Repeatable."
-            ),
+            "Show how many items you need to detect this difference (0.02 is 2 "
+            "points, the default). Repeatable.",
             type=list[float] | None,
         ),
     ] = (0.02,),
@@ -182,11 +180,9 @@ def compare(
     fail_if_worse: Annotated[
         Sequence[str],
         Option(
-            (
-                "Exit 1 if a later run is significantly worse by more than X (default "
-                "0). Repeatable."
-            ),
+            "Exit 1 if a later run is significantly worse by more than X (default 0). Repeatable.",
             type=list[str] | None,
+            metavar="METRIC[=X]",
         ),
     ] = (),
     out: Annotated[Path | None, Option("Write a report page: a folder or FILE.html.")] = None,

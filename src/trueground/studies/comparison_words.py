@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from trueground.metrics import AnswerVerdict
 from trueground.reports import (
     Estimate,
     Head,
@@ -165,7 +166,8 @@ def tabulate_shares(pair: Mapping[str, Any], level: float) -> Table:
     rows = []
     for name, verdict in verdicts.items():
         difference = Estimate(verdict["difference"], *(verdict["ci"] or ()))
-        rows.append(Row([name, difference, verdict["mean_a"], verdict["mean_b"]]))
+        title = AnswerVerdict.LABELS[name]
+        rows.append(Row([title, difference, verdict["mean_a"], verdict["mean_b"]]))
     return Table([Head("answers"), scale, *shares], rows)
 
 

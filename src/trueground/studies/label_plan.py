@@ -33,10 +33,8 @@ def plan_labels(
     labels: Annotated[
         Sequence[str | Path],
         Option(
-            (
-                "Pilot labels of some answers, to estimate the judge's accuracy. "
-                "Default: labeled sets. Repeatable."
-            ),
+            "Pilot labels of some answers, to estimate the judge's accuracy. "
+            "Default: labeled sets. Repeatable.",
             "--labels",
             type=list[Path] | None,
         ),

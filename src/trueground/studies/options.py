@@ -11,10 +11,8 @@ from trueground.options import Option
 Label = Annotated[
     str | None,
     Option(
-        (
-            "Key in `human`; LABEL:ANNOTATOR if there are several annotators. "
-            "Default: faithful, or the only key."
-        ),
+        "Key in `human`; LABEL:ANNOTATOR if there are several annotators. "
+        "Default: faithful, or the only key.",
         "--label",
     ),
 ]

@@ -333,7 +333,10 @@ def test_statistics_of_any_data(tmp_path: Path) -> None:
         count_data("nothing")
     with pytest.raises(UsageError, match="mrqa isn't a dataset of questions with references"):
         count_data("mrqa")
-    with pytest.raises(InputError, match="nq-open is not fetched yet"):
+    with pytest.raises(
+        InputError,
+        match=r"nq-open is not fetched yet\. Fetch it with: trueground data fetch nq-open",
+    ):
         count_data("nq-open")
 
 

@@ -414,7 +414,7 @@ def test_own_prompts(tmp_path: Path) -> None:
     ):
         list(task(data, prompt=prompt, corpus=str(corpus)).questions())
     topics = whole(tmp_path / "topiocqa_dev.json", topiocqa(True))
-    with pytest.raises(UsageError, match=r"no place(holder)? \{history\}"):
+    with pytest.raises(UsageError, match=r"no placeholder \{history\}"):
         task(topics, "topiocqa", prompt=prompt, setting="gold")
 
 
@@ -568,7 +568,10 @@ def test_broken_rows_are_named(tmp_path: Path, name: str, row: Any, message: str
 def test_make_task_invalid_files_raise_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--data FILE .* and --corpus PATH .*instruct-qa/nq"):
         task(None)
-    with pytest.raises(InputError, match="of nq-open is not fetched yet"):
+    with pytest.raises(
+        InputError,
+        match=r"of nq-open is not fetched yet\. Fetch it with: trueground data fetch nq-open",
+    ):
         task(None, "nq", setting="closed-book")
     twice = jsonl(tmp_path / "twice.jsonl", [single(1), single(1)])
     with pytest.raises(

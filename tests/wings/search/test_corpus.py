@@ -73,7 +73,7 @@ def test_links_out_of_a_folder_are_followed_only_where_that_is_asked(linked: Pat
     assert names(corpus_files(linked)) == inside
     entries, [told] = noted(linked)
     assert {entry.page for entry in entries} == set(inside)
-    assert told.startswith(f"left out 4 links that lead out of {linked}, first {linked}/deep;")
+    assert told.startswith(f"left out 4 links out of {linked}, first {linked}/deep;")
     assert "--follow-links" in told
     followed = CorpusReading(follow_links=True)
     entries, notes = noted(linked, followed)
@@ -93,7 +93,9 @@ def test_a_folder_of_links_alone_says_so(tmp_path: Path) -> None:
     (tmp_path / "snapshot").mkdir()
     (tmp_path / "blob").write_text('{"text": "A text."}\n')
     (tmp_path / "snapshot" / "rows.jsonl").symlink_to(tmp_path / "blob")
-    with pytest.raises(InputError, match=r"no files of a corpus.*left out 1 links.*--follow-links"):
+    with pytest.raises(
+        InputError, match=r"no files of a corpus.*left out 1 link out of.*--follow-links"
+    ):
         read(tmp_path / "snapshot")
     assert len(read(tmp_path / "snapshot", CorpusReading(follow_links=True))) == 1
     with pytest.raises(InputError, match=r"rows.jsonl is a link that leads out of the folder"):
@@ -305,7 +307,7 @@ def test_map_of_multi_hop_dense_retrieval(tmp_path: Path, indent: int | None, pa
         PassageEntry("x" * 600_000, "2", "C", "C"),
         PassageEntry("As a list.", "3", "D", "D"),
     ]
-    assert notes == [f"{path}: left out 1 pages without text, first {path}, entry '1'"]
+    assert notes == [f"{path}: left out 1 page without text, first {path}, entry '1'"]
 
 
 @pytest.mark.parametrize(

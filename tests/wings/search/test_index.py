@@ -577,7 +577,9 @@ def test_an_index_that_is_made_anew_meanwhile_gets_no_old_files(
             yield
 
     monkeypatch.setattr(building, "_lock_for_build", later)
-    with pytest.raises(OutputError, match=r"another process rebuilt the index .*"):
+    with pytest.raises(
+        OutputError, match=r"another process rebuilt the index .* from other passages"
+    ):
         add_retrievers(out, ["letters"])
     assert workshop.built == []
     assert add_retrievers(out, ["letters"]).retrievers == ["letters"]
@@ -613,7 +615,7 @@ def test_the_parts_that_keep_files(written: str, found: list[str]) -> None:
         ("letters(kase=1)", "unknown option of the retriever letters 'kase'"),
         ("hybrid", 'none is named; write hybrid:"bm25 \\+ dense:MODEL"'),
         ("hybrid:'letters'", "needs two or more retrievers, found 1"),
-        ("hybrid:'letters + '", "found nothing on one side|joins two or more"),
+        ("hybrid:'letters + '", "found nothing on one side"),
         ("hybrid:'letters +  + letters'", "found nothing on one side"),
         ("hybrid:'letters+letters'", "expected a space on each side of the \\+ between"),
         ("hybrid:'letters(weight=2) +letters'", "expected a space on each side of the \\+"),

@@ -57,7 +57,9 @@ def validate(
     rater: RaterName = None,
     cache: Cache = True,
     positive_above: PositiveAbove = 0.5,
-    ordinal: Annotated[bool, Option("Treat labels as grades and report correlations.")] = False,
+    ordinal: Annotated[
+        bool, Option("Treat labels as grades: correlations keep their order.")
+    ] = False,
     threshold: Annotated[
         float, Option("Score threshold for a positive verdict; see --verdict.", min=0.0, max=1.0)
     ] = 0.5,

@@ -22,10 +22,8 @@ GraphArgument = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
-        help=(
-            "Folder written by `graph load`, file of graphs (.json, .jsonl) or "
-            "triples (.nt, .ttl), sparql:URL or wikidata."
-        ),
+        help="Folder written by `graph load`, file of graphs (.json, .jsonl) or "
+        "triples (.nt, .ttl), sparql:URL or wikidata.",
     ),
 ]
 

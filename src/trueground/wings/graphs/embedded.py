@@ -90,8 +90,8 @@ def readable(what: str, *, writing: bool = False) -> Iterator[None]:
                 "then run again. The graph is unchanged"
             ) from error
         raise GraphError(
-            f"can't read {what}: {error}; its files are damaged. Load the graph again with: "
-            "trueground graph load SOURCE… --out DIR --overwrite"
+            f"can't read {what}: {error}; its files are missing, damaged or not readable. Load the "
+            "graph again with: trueground graph load SOURCE… --out DIR --overwrite"
         ) from error
 
 

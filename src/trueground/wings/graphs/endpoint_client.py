@@ -262,7 +262,7 @@ class SparqlEndpoint:
                 "your e-mail address or home page: some endpoints require that"
             )
         if error.status in (429, 502, 503, 504):
-            return UnreachableError(f"{place} is overloaded: {words}. Try again later")
+            return UnreachableError(f"{place} is unavailable now: {words}. Try again later")
         if error.status == 400:
             return GraphError(f"{place} rejected the query: {words}. Fix the query")
         if error.is_slow or _GIVEN_UP in words:

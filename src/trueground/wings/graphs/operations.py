@@ -131,7 +131,9 @@ def load_graph(
         The description of the graph, file by file.
 
     Raises:
-        GraphError: A file can't be read, or the folder isn't a graph.
+        GraphError: A file can't be read, or the graph has another language.
+        MissingExtraError: An optional package is missing.
+        OutputError: The folder has other files, or another process is loading into it.
         UsageError: An option isn't valid, or doesn't fit the graph.
         WriteError: The graph can't be written.
     """
@@ -161,6 +163,7 @@ def query_graph(
         Option(
             "Value of a variable: a text or an <IRI>. Repeatable.",
             "--bind",
+            metavar="NAME=VALUE",
             type=list[str] | None,
             parse=_parse_bindings,
         ),

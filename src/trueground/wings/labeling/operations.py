@@ -43,20 +43,17 @@ def export_tasks(
     pairing: Annotated[
         Literal["gold", "response"],
         Option(
-            (
-                "contains, contains-list: check gold facts in the response, or facts "
-                "of the response in its contexts."
-            ),
+            "contains, contains-list: check gold facts in the response, or facts "
+            "of the response in its contexts (contains-list: among the gold facts).",
             "--facts",
         ),
     ] = "gold",
     where: Annotated[
         Mapping[str, str] | None,
         Option(
-            (
-                "Export only tasks whose field has this value; * matches any text. "
-                "Fields: id, model, group, answerable or a key of meta. Repeatable."
-            ),
+            "Export only tasks whose field has this value; * matches any text. "
+            "Fields of records: id, model, group, answerable or a key of meta. Of builds: "
+            "id or a shown field. Repeatable.",
             type=list[str] | None,
             parse=_parse_where,
             metavar="FIELD=VALUE",

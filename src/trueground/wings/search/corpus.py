@@ -16,6 +16,7 @@ from typing import Any
 from trueground.errors import InputError, UsageError
 from trueground.options import do_nothing
 from trueground.records import DataPath, SeenIds, describe
+from trueground.text import several
 from trueground.wings.search import formats
 from trueground.wings.search.documents import Document
 from trueground.wings.search.store import PassageEntry, PassageStore
@@ -131,7 +132,8 @@ def read_entries(
     yield from _row_entries(lambda: _data_rows(files, empty_pages))
     if empty_pages:
         first = next(iter(empty_pages))
-        note(f"{path}: left out {len(empty_pages)} pages without text, first {first}")
+        pages = several(len(empty_pages), "page")
+        note(f"{path}: left out {pages} without text, first {first}")
 
 
 def corpus_files(
@@ -198,8 +200,8 @@ def _refuse_link(link: Path) -> bool:
 
 def _format_links(path: Path, links: list[Path]) -> str:
     return (
-        f"left out {len(links)} links that lead out of {path}, first {min(links)}; to follow "
-        "them, run trueground index build with --follow-links"
+        f"left out {several(len(links), 'link')} out of {path}, first {min(links)}; to follow "
+        "links, run trueground index build with --follow-links"
     )
 
 

@@ -176,7 +176,8 @@ def _check_cheap(source: Path, parts: Iterable[IndexPart]) -> None:
         if part.spec.model is not None:
             raise UsageError(
                 f"--dry-run: {part.spec_text} needs a vector for every passage of {source}, and "
-                "there are none yet. A dry run would throw them away. Build them first: "
+                "they aren't all built yet. A dry run would build them and throw them away. Build "
+                "them first: "
                 f"trueground index build {quote(str(source))} --retriever {quote(part.spec_text)}"
             )
 

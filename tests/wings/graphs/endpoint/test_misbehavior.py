@@ -59,7 +59,7 @@ def test_what_passes_is_tried_again(served: Served, once: str) -> None:
         ("403", UnreachableError, "user agent with a contact.*TRUEGROUND_CONTACT", 1),
         ("404", GraphError, "HTTP 404: no such page.*address", 1),
         ("301", GraphError, "has moved to https://example.org/elsewhere", 1),
-        ("429", UnreachableError, r"is overloaded: HTTP 429.*2 attempts.*later", 2),
+        ("429", UnreachableError, r"is unavailable now: HTTP 429.*2 attempts.*later", 2),
         ("429-long", UnreachableError, "asks to wait 86400 s", 1),
         ("500", GraphError, "HTTP 500: the server had an error.*later", 2),
         ("500-timeout", GraphError, "timed out.*gave up: TimeoutException", 1),

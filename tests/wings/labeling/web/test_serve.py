@@ -92,14 +92,14 @@ def test_a_project_keeps_its_address(place: str, tmp_path: Path) -> None:
     with socket.create_server((LOOPBACK, address.port)):
         done = trueground("annotate", "serve", place)
         assert done.returncode == 2
-        assert "the port of the project's last start" in done.stderr
+        assert "used this port at its last start" in done.stderr
         with socket.create_server((LOOPBACK, 0)) as free:
             port = free.getsockname()[1]
         with started(place, "--port", port) as (process, moved, _):
             assert moved.port == port
             assert process.stdout is not None
             told = process.stdout.readline()
-            assert told.startswith(f"links to {address.url} do not work: ")
+            assert told.startswith(f"links to {address.url} do not work any more; ")
     with started(place) as (_, again, _):
         assert again == moved
 

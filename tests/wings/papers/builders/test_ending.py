@@ -68,6 +68,7 @@ def test_the_stage_that_lost_most_is_blamed(home: Path) -> None:
     assert words.startswith(
         "no item is left: the stage write dropped 4 of 5 as not_json (the reply held no JSON, "
         "twice), such as 'line5-2' (found \"nonsense\"); then the stage check dropped 2 of 2 as "
+        "bad (the judge"
     )
     assert words.endswith("Change the model or the prompt, and rerun the command")
 

@@ -27,10 +27,8 @@ def serve_project(
     worst: Annotated[
         str | None,
         Option(
-            (
-                "With --from-run: order tasks by this metric, worst first. With "
-                "--sample, use the N worst."
-            ),
+            "With --from-run: order tasks by this metric, worst first. With "
+            "--sample, use the N worst.",
             metavar="METRIC",
         ),
     ] = None,
@@ -41,10 +39,8 @@ def serve_project(
     order: Annotated[
         str | None,
         Option(
-            (
-                "Order of tasks: random for each annotator, or worst first. Default: "
-                "random, or worst with --worst."
-            ),
+            "Order of tasks: random for each annotator, or worst first. Default: "
+            "random, or worst with --worst.",
             type=Literal["random", "worst"] | None,
         ),
     ] = None,

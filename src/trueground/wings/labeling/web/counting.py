@@ -184,7 +184,7 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
 
     labels = [label for label in gathered.merged() if KINDS[label.kind].label]
     if not labels:
-        raise InputError("no labels yet for supported answers or claims")
+        raise InputError("no labels yet that say whether an answer or a claim is supported")
     runs = _find_runs(database)
     judge = _first_written("judge", runs) or "lexical"
     # Claims are judged as they are; of answers the weakest claim counts, as in the run.

@@ -106,7 +106,7 @@ def _local_options(
     model: Annotated[
         str | None,
         typer.Option(
-            help=("Model that writes: name at the endpoint, hf:NAME, replay:FILE or fake:NAME.")
+            help="Model that writes: name at the endpoint, hf:NAME, replay:FILE or fake:TEXT."
         ),
     ] = None,
     out: Annotated[

@@ -232,7 +232,7 @@ def group_near(texts: Sequence[str], ids: Sequence[str]) -> dict[str, Any]:
     # Groups are in the order of the items, so that examples are the first ones.
     positions = {id_: number for number, id_ in enumerate(ids)}
     groups = []
-    for indexes in _group_similar(distinct):
+    for indexes in _SimilarTexts(distinct).group():
         group = [firsts[distinct[k]] for k in indexes]
         groups.append(sorted(group, key=positions.__getitem__))
     groups.sort(key=lambda group: positions[group[0]])
@@ -245,11 +245,6 @@ def _account(groups: Sequence[Sequence[str]]) -> dict[str, Any]:
         "items": sum(len(group) - 1 for group in groups),
         "examples": [list(group[:MAX_EXAMPLE_IDS]) for group in groups[:MAX_EXAMPLE_GROUPS]],
     }
-
-
-def _group_similar(texts: Sequence[str]) -> list[list[int]]:
-    """Return the groups of texts that are linked by pairs with a similarity of at least NEAR."""
-    return _SimilarTexts(texts).group()
 
 
 class _SimilarTexts:

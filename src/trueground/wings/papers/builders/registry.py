@@ -43,19 +43,12 @@ def catalog() -> list[dict[str, Any]]:
 
 
 def _describe_builder(builder: Builder) -> dict[str, Any]:
-    options = {}
-    for option in builder.options:
-        options[option.name] = {
-            "default": option.default_text,
-            "allowed": list(option.choices),
-            "doc": option.option.help,
-        }
     return {
         "name": builder.name,
         "doc": builder.doc,
         "takes": builder.takes,
         "roles": {role.name: role.doc for role in builder.roles},
-        "options": options,
+        "options": {option.name: option.as_dict() for option in builder.options},
         "source": builder.source,
     }
 

@@ -85,6 +85,7 @@ class BuildSettings:
         Option(
             "Replace a prompt with your file. Repeatable.",
             "--prompt",
+            metavar="NAME=FILE",
             type=list[str] | None,
             parse=_parse_prompts,
         ),

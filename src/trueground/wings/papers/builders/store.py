@@ -88,7 +88,7 @@ class BuildStore:
         return None
 
     def put_paid(self, key: str, role: str, model: str, value: Reply | list[float]) -> None:
-        """Store log-probabilities, or a reply that isn't an error. Raises WriteError."""
+        """Store log-probabilities, or a complete or truncated reply. Raises WriteError."""
         if isinstance(value, list) or value.status in _FINAL:
             packed = msgspec.msgpack.encode(value)
             statement = "INSERT INTO reply VALUES (NULL, ?, ?, ?, ?)"

@@ -19,7 +19,7 @@ def errors(
     source: Annotated[
         Path,
         typer.Argument(
-            help=("A finished run that includes its records, or a file written by this command.")
+            help="A finished run that includes its records, or a file written by this command."
         ),
     ],
     *,

@@ -54,10 +54,8 @@ class FaithEvalOptions(TaskOptions):
     only_phrase_filtered: Annotated[
         Literal["off", "phrase", "words"],
         Option(
-            (
-                "counterfactual: use only items whose context contains the answer "
-                "phrase, or all its words."
-            ),
+            "counterfactual: use only items whose context contains the answer "
+            "phrase, or all its words.",
             tasks=("counterfactual",),
         ),
     ] = "off"

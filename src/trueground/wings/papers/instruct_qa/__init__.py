@@ -59,10 +59,8 @@ class QaOptions(TaskOptions):
     retrieval_query: Annotated[
         Literal["auto", "all", "last"],
         Option(
-            (
-                "Query for questions with a history. auto: retrieval_query, or all "
-                "turns. all: all turns. last: the last turn."
-            ),
+            "Query for questions with a history. auto: retrieval_query, or all "
+            "turns. all: all turns. last: the last turn.",
             applies={**_SEARCHES, **_TURNS},
         ),
     ] = "auto"

@@ -45,10 +45,8 @@ class KalmaOptions(TaskOptions):
     types: Annotated[
         tuple[str, ...],
         Option(
-            (
-                "linked: classes of entities, comma-separated, or any. Default: "
-                "human,Q5, or any for your own questions."
-            ),
+            "linked: classes of entities, comma-separated, or any. Default: "
+            "human,Q5, or any for your own questions.",
             expected=f"classes with commas between, or {ANY_TYPE}",
         ),
     ] = ()
@@ -68,10 +66,8 @@ class KalmaOptions(TaskOptions):
     synthetic_minimum: Annotated[
         int | None,
         Option(
-            (
-                "Generate random minimum sets of this size from the graphs. Reports "
-                "mark them as synthetic."
-            ),
+            "Generate random minimum sets of this size from the graphs. Reports "
+            "mark them as synthetic.",
             min=1,
         ),
     ] = None
@@ -87,7 +83,7 @@ class KalmaOptions(TaskOptions):
     remove: Annotated[
         int | None,
         Option(
-            "Number of minimum-set facts to remove from gold graphs: 0, 1, 2 or 3.",
+            "Number of minimum-set facts to remove from gold graphs, such as 0, 1, 2 or 3.",
             min=0,
             varied=True,
             excludes={"retrieval-accuracy": "study one at a time"},
@@ -96,10 +92,8 @@ class KalmaOptions(TaskOptions):
     remove_from: Annotated[
         Literal["later", "all"],
         Option(
-            (
-                "With --first-round, facts that --remove takes. later: only those of "
-                "later rounds, as in the paper's code. all: in order. Default: later."
-            ),
+            "With --first-round, facts that --remove takes. later: only those of "
+            "later rounds, as in the paper's code. all: in order. Default: later.",
             unset=True,
             needs=("remove", "first-round"),
         ),
@@ -140,10 +134,8 @@ class KalmaOptions(TaskOptions):
     rated: Annotated[
         int,
         Option(
-            (
-                "Number of questions whose answers are rated three times for "
-                "coherence, consistency, fluency and relevance. Requires --rater."
-            ),
+            "Number of questions whose answers are rated three times for "
+            "coherence, consistency, fluency and relevance. Requires --rater.",
             min=0,
             unset=True,
         ),

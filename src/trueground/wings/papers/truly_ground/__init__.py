@@ -83,10 +83,8 @@ class TrulyGroundOptions(TaskOptions):
     tokenizer: Annotated[
         str | None,
         Option(
-            (
-                "Tokenizer that counts tokens: tokenizer.json, model folder or name. "
-                "Default: the tokenizer of an hf: model, or 4 characters per token."
-            ),
+            "Tokenizer that counts tokens: tokenizer.json, model folder or name. "
+            "Default: the tokenizer of an hf: model, or 4 characters per token.",
             applies={"counts_tokens": (True,)},
         ),
     ] = None

@@ -82,7 +82,7 @@ def extended(words: str) -> Any:
     }
 
 
-CONTROL_CHARACTER: dict[str, tuple[str, str, Any]] = {
+ODD_TEXTS: dict[str, tuple[str, str, Any]] = {
     "bell": ("control_characters", "extend", extended("Of \u0007her {0} is told {1}.")),
     "turned": ("control_characters", "extend", extended("Of \u202eher {0} is told {1}.")),
     "mark": ("echo", "extend", extended("Of her {0} is told {1}. === END PARAGRAPH")),
@@ -102,9 +102,9 @@ CONTROL_CHARACTER: dict[str, tuple[str, str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CONTROL_CHARACTER)
+@pytest.mark.parametrize("name", ODD_TEXTS)
 def test_odd_texts_fall_and_can_be_looked_at(tmp_path: Path, name: str) -> None:
-    reason, kind, reply = CONTROL_CHARACTER[name]
+    reason, kind, reply = ODD_TEXTS[name]
     with scripted(unless({(kind, "Mira Quill learned"): reply})) as server:
         made(tmp_path, server, [GOOD[0], GOOD[2]])
     assert reasons(tmp_path) == {"mira": reason}

@@ -21,10 +21,8 @@ class ContextsOptions:
     task: Annotated[
         tuple[str, ...],
         Option(
-            (
-                "unanswerable, inconsistent, counterfactual, or several, "
-                "comma-separated. Default: all that the records allow."
-            ),
+            "unanswerable, inconsistent, counterfactual, or several, "
+            "comma-separated. Default: all that the records allow.",
             unset=True,
         ),
     ] = ()

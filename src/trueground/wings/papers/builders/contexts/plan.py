@@ -384,11 +384,11 @@ def read_question(
     if not tasks:
         detail = f"{place}: it allows {', '.join(allowed)}"
         raise Rejected("no_task", detail, id=read.id)
-    context, most = made.get("context", ""), options.max_context_words
-    if (
-        len(context) > most and (count := count_words(context)) > most
-    ):  # a word has a character at least
-        detail = f"{place}: {count:,} words, --max-context-words {most:,}"
+    context, max_words = made.get("context", ""), options.max_context_words
+    # A word has at least one character, so most contexts needn't be split into words.
+    n_words = count_words(context) if len(context) > max_words else 0
+    if n_words > max_words:
+        detail = f"{place}: {n_words:,} words, --max-context-words {max_words:,}"
         raise Rejected("enormous", detail, id=read.id)
     subset = stem if read.subset is None else dataset_name(read.subset)
     return ContextQuestion(id=read.id, question=read.question, subset=subset, tasks=tasks, **made)
