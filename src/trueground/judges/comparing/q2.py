@@ -86,8 +86,8 @@ class Q2(Comparer):
         knowledge = " ".join(request.texts)
         if not request.response.strip():
             return Comparison(status=Status.NO_CLAIMS, reason="the response is blank")
-        asked = (self._ask(c, request.response, knowledge) for c in candidates(request.response))
-        questions = [question for question in asked if question is not None]
+        results = (self._ask(c, request.response, knowledge) for c in candidates(request.response))
+        questions = [question for question in results if question is not None]
         if questions:
             n = len(questions)
             means = {
