@@ -60,9 +60,9 @@ class ComponentSpec:
         if match is None or (match.start(2) >= 0 and not model):
             # The parentheses may contain a password, so the message leaves them out.
             name, opened, _ = text.partition("(")
-            shown = f"{name}(…" if opened else name
+            without_options = f"{name}(…" if opened else name
             raise UsageError(
-                f"cannot read the {kind} {shown!r}; write NAME, NAME:MODEL or "
+                f"cannot read the {kind} {without_options!r}; write NAME, NAME:MODEL or "
                 "NAME:MODEL(option=value)"
             )
         inside = text[slice(*match.span(3))] if match[3] else ""
