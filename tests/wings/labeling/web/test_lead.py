@@ -436,7 +436,7 @@ def test_claims_are_calibrated_as_claims(tmp_path: Path) -> None:
             assert words.rstrip(". ") in task["shown"]["sentence"]
         found = served.lead.post("/api/lead/calibrate")
         assert "records.jsonl --labels labels.jsonl" in found["command"]
-        assert "of claims" in json.dumps(served.lead.get("/api/lead/judge"))
+        assert "These labels are for claims" in json.dumps(served.lead.get("/api/lead/judge"))
 
 
 def test_calibration_too_few_labels_is_explained(place: str, tmp_path: Path) -> None:
